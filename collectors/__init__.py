@@ -1,0 +1,1 @@
+"""What observes the network and writes to Kafka."""

@@ -1,0 +1,1 @@
+"""What brokers say about themselves, over Jolokia."""

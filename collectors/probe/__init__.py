@@ -1,0 +1,1 @@
+"""The probes: what sends and receives numbered messages along paths."""

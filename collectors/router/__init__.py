@@ -1,0 +1,1 @@
+"""What routers say about themselves, over AMQP management."""

@@ -1,0 +1,1 @@
+"""What people look at: panels, queries, rules, page, terminal."""

@@ -1,0 +1,1 @@
+"""One module per sub-command; deploy.cli finds them by file name."""

@@ -1,0 +1,44 @@
+"""One line per event on stderr: for people, or as JSON for machines."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+
+LEVELS = ("debug", "info", "warning", "error")
+
+
+class _Lines(logging.Formatter):
+    """`2026-01-31T12:00:00.123Z warning inflight.sink: text`, one line whatever the text holds."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+        text = record.getMessage().replace("\n", "\\n")
+        if record.exc_info:
+            text += " | " + self.formatException(record.exc_info).replace("\n", " | ")
+        return f"{stamp}.{int(record.msecs):03d}Z {record.levelname.lower()} {record.name}: {text}"
+
+
+class _Json(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        event: dict[str, object] = {
+            "time": round(record.created, 3),
+            "level": record.levelname.lower(),
+            "part": record.name,
+            "event": record.getMessage(),
+        }
+        if record.exc_info:
+            event["error"] = self.formatException(record.exc_info)
+        return json.dumps(event, ensure_ascii=False)
+
+
+def setup(level: str = "info", *, as_json: bool = False) -> None:
+    """Send Inflight's own log lines to stderr; other libraries speak from warning upwards."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Json() if as_json else _Lines())
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    logging.getLogger("inflight").setLevel(level.upper())
+    # The Kafka client retries by itself and says so at error level, many times a second.
+    logging.getLogger("kafka").setLevel(logging.CRITICAL)

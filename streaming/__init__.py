@@ -1,0 +1,1 @@
+"""What computes: windows, percentiles, classes."""

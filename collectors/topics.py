@@ -1,0 +1,41 @@
+"""The Kafka topics, by what goes through them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+HOUR_MS: Final = 3_600_000
+PARTITIONS: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic as `inflight` makes it when asked to; one made by others keeps its own settings."""
+
+    suffix: str
+    retention_ms: int
+    partitions: int = PARTITIONS
+    compacted: bool = False
+
+    def name(self, prefix: str) -> str:
+        return f"{prefix}.{self.suffix}"
+
+    def settings(self) -> dict[str, str]:
+        """The topic's own configuration; time in the data is never Kafka's, hence LogAppendTime."""
+        return {
+            "message.timestamp.type": "LogAppendTime",
+            "retention.ms": str(self.retention_ms),
+            "cleanup.policy": "compact,delete" if self.compacted else "delete",
+        }
+
+
+SAMPLES: Final = Topic("samples", 24 * HOUR_MS)
+ROUTER: Final = Topic("router", 24 * HOUR_MS)
+BROKER: Final = Topic("broker", 24 * HOUR_MS)
+EVENTS: Final = Topic("events", 90 * 24 * HOUR_MS, partitions=1)
+LIVE: Final = Topic("live", HOUR_MS, compacted=True)
+WINDOWS: Final = Topic("windows", 7 * 24 * HOUR_MS)
+DEAD_LETTERS: Final = Topic("dead-letters", 7 * 24 * HOUR_MS, partitions=1)
+
+ALL: Final = (SAMPLES, ROUTER, BROKER, EVENTS, LIVE, WINDOWS, DEAD_LETTERS)

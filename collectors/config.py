@@ -1,0 +1,266 @@
+"""The form of the one YAML file; collectors.load reads it."""
+
+from __future__ import annotations
+
+from pathlib import Path as File
+from typing import Annotated, Any, Final, Literal
+from urllib.parse import urlsplit
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    model_validator,
+)
+
+from collectors import units
+
+MIN_SIZE_BYTES: Final = 64  # the probe's own fields
+NAME_LENGTH: Final = 128
+
+
+def _url(*schemes: str) -> Any:
+    def check(value: str) -> str:
+        try:
+            parts = urlsplit(value)
+            valid = (
+                parts.scheme in schemes and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+            )
+        except ValueError:
+            valid = False
+        if not valid:
+            raise ValueError(f"{value!r} is not a URL like {schemes[-1]}://host:port")
+        if parts.username or parts.password:
+            raise ValueError("a URL must not hold a user or a password; use `sasl` or `auth` with a file")
+        return value
+
+    return AfterValidator(check)
+
+
+def _name(value: str) -> str:
+    if not value or len(value) > NAME_LENGTH or not value.isprintable():
+        raise ValueError(f"a name has 1 to {NAME_LENGTH} printable characters")
+    return value
+
+
+def _listen(value: str) -> str:
+    host, _, port = value.rpartition(":")
+    if not host or not port.isdigit() or int(port) >= 1 << 16:
+        raise ValueError(f"{value!r} is not an address to listen on like 127.0.0.1:9750")
+    return value
+
+
+def _sizes(value: object) -> tuple[int, int]:
+    low, dash, high = value.partition("-") if isinstance(value, str) else (value, "", "")
+    first = units.size_bytes(low)
+    last = units.size_bytes(high) if dash else first
+    if not MIN_SIZE_BYTES <= first <= last:
+        raise ValueError(
+            f"{value!r}: a message has at least {MIN_SIZE_BYTES}B, and a range its larger end last"
+        )
+    return first, last
+
+
+def _several(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+AmqpUrl = Annotated[str, _url("amqp", "amqps")]
+HttpUrl = Annotated[str, _url("http", "https")]
+Name = Annotated[str, AfterValidator(_name)]
+DurationNs = Annotated[int, BeforeValidator(units.duration_ns)]
+Profile = Annotated[tuple[units.Step, ...], BeforeValidator(units.rate_profile)]
+Sizes = Annotated[tuple[int, int], BeforeValidator(_sizes)]
+Share = Annotated[float, BeforeValidator(units.share)]
+AmqpUrls = Annotated[tuple[AmqpUrl, ...], BeforeValidator(_several), Field(min_length=1)]
+Names = Annotated[tuple[Name, ...], BeforeValidator(_several), Field(min_length=1)]
+Listen = Annotated[str, AfterValidator(_listen)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, hide_input_in_errors=True)
+
+
+class Tls(_Part):
+    """Files of PEM; host names are checked unless `verify` says otherwise."""
+
+    ca: File | None = None
+    cert: File | None = None
+    key: File | None = None
+    verify: Literal["name", "chain", "none"] = "name"
+
+    @model_validator(mode="after")
+    def _pair(self) -> Tls:
+        if (self.cert is None) != (self.key is None):
+            raise ValueError("`cert` and `key` go together")
+        return self
+
+
+class Sasl(_Part):
+    """How to log in; the password is read from its file when a connection is made."""
+
+    mechanism: Literal["PLAIN", "SCRAM-SHA-1", "SCRAM-SHA-256", "SCRAM-SHA-512", "EXTERNAL", "ANONYMOUS"]
+    user: str | None = None
+    password_file: File | None = None
+
+    @model_validator(mode="after")
+    def _complete(self) -> Sasl:
+        needs = self.mechanism not in {"EXTERNAL", "ANONYMOUS"}
+        if needs != (self.user is not None and self.password_file is not None):
+            raise ValueError(
+                f"{self.mechanism} needs `user` and `password_file`"
+                if needs
+                else f"{self.mechanism} takes no `user` and no `password_file`"
+            )
+        return self
+
+
+class Auth(_Part):
+    """HTTP Basic."""
+
+    user: str
+    password_file: File
+
+
+class Kafka(_Part):
+    """Left out, `inflight run` does everything in one process."""
+
+    servers: Annotated[tuple[Listen, ...], BeforeValidator(_several), Field(min_length=1)]
+    prefix: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,100}$")] = "inflight"
+    tls: Tls | None = None
+    sasl: Sasl | None = None
+
+
+class Mesh(_Part):
+    """Routers that belong together; one URL is enough, the others are discovered."""
+
+    urls: AmqpUrls
+    tls: Tls | None = None
+    sasl: Sasl | None = None
+    interval: DurationNs = 5 * units.duration_ns("1s")
+    expect: tuple[Annotated[str, Field(pattern=r"^.+--.+$")], ...] = ()  # links that must be there: a--b
+    addresses: tuple[str, ...] = ("*",)  # patterns of the addresses that are exported one by one
+    links: tuple[str, ...] = ()  # patterns of link names that are exported one by one
+
+
+class Queues(_Part):
+    """Which queues are asked for, and how many at the most."""
+
+    include: tuple[str, ...] = ("*",)
+    limit: Annotated[int, Field(gt=0)] = 500
+
+
+class Broker(_Part):
+    """A broker's Jolokia; `target` is the JMX URL where Jolokia is a proxy for another JVM."""
+
+    jolokia: HttpUrl
+    origin: HttpUrl | None = None  # stock consoles answer 403 without it
+    mesh: Name = "default"
+    auth: Auth | None = None
+    tls: Tls | None = None
+    target: str | None = None
+    interval: DurationNs = 10 * units.duration_ns("1s")
+    queues: Queues = Queues()
+
+
+class Endpoint(_Part):
+    """Where probes connect; several URLs are for fail-over."""
+
+    url: AmqpUrls
+    mesh: Name = "default"
+    tls: Tls | None = None
+    sasl: Sasl | None = None
+
+
+class _Settings(_Part):
+    """What a path may set for itself, and `defaults` for all; None means: as the defaults say."""
+
+    rate: Profile | None = None
+    arrivals: Literal["constant", "poisson"] | None = None
+    size: Sizes | None = None
+    ttl: DurationNs | None = None
+    settle: DurationNs | None = None
+    window: DurationNs | None = None
+    presettled: bool | None = None
+    durable: bool | None = None
+    priority: Annotated[int, Field(ge=0, le=9)] | None = None
+    credit: Annotated[int, Field(gt=0)] | None = None
+    senders: Annotated[int, Field(gt=0, le=64)] | None = None
+    receivers: Annotated[int, Field(gt=0, le=64)] | None = None
+    warmup: DurationNs | None = None
+    duration: DurationNs | None = None
+    count: Annotated[int, Field(gt=0)] | None = None
+    max_backlog: Annotated[int, Field(gt=0)] | None = None
+    foreign: Literal["accept", "release"] | None = None
+
+    @model_validator(mode="after")
+    def _whole(self) -> _Settings:
+        if self.window is not None and self.window % units.duration_ns("1s"):
+            raise ValueError("`window` is a whole number of seconds: ledgers are kept by the second")
+        return self
+
+
+class Defaults(_Settings):
+    """For all paths, and the bounds of the accounting."""
+
+    gone_after: DurationNs = units.duration_ns("60s")
+    horizon: DurationNs = units.duration_ns("15m")
+    spool: DurationNs = units.duration_ns("10m")
+    max_rate: Annotated[float, BeforeValidator(units.rate_per_second)] = (
+        10_000.0  # all of a host's senders together
+    )
+
+
+class PathConfig(_Settings):
+    """One flow: a sender, an address, and one receiver end point, or several for a multicast."""
+
+    source: Name = Field(alias="from")
+    to: Names
+    address: Annotated[str, Field(min_length=1, max_length=512)]
+    receive_address: Annotated[str, Field(min_length=1, max_length=512)] | None = None
+    selector: str | None = None
+    subscription: Name | None = None  # a durable one, by this name
+    via: Name | None = None
+
+
+class Slo(_Part):
+    """An objective: a share of messages delivered, or delivered within a bound."""
+
+    paths: Names
+    delivered: Share | None = None
+    latency: DurationNs | None = None
+    share: Share | None = None
+    over: DurationNs = units.duration_ns("30d")
+
+    @model_validator(mode="after")
+    def _one(self) -> Slo:
+        if (self.delivered is None) == (self.latency is None) or (self.latency is None) != (
+            self.share is None
+        ):
+            raise ValueError("an objective has either `delivered`, or `latency` and `share`")
+        return self
+
+
+class Export(_Part):
+    """Where results are served."""
+
+    listen: Listen = "127.0.0.1:9750"
+    service_histogram: bool = False
+
+
+class Config(_Part):
+    """The whole file."""
+
+    version: Literal[1]
+    site: Name
+    kafka: Kafka | None = None
+    meshes: dict[Name, Mesh] = {}
+    brokers: dict[Name, Broker] = {}
+    endpoints: dict[Name, Endpoint] = {}
+    defaults: Defaults = Defaults()
+    paths: dict[Name, PathConfig] = {}
+    slos: tuple[Slo, ...] = ()
+    export: Export = Export()
+    state: File = File(".inflight")  # spools and what must outlive a restart

@@ -1,0 +1,66 @@
+"""YAML with the line of every key, and no key twice: what error messages of a config need."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+Place = tuple[str | int, ...]
+
+
+class YamlMistake(Exception):  # noqa: N818 -- it speaks of the file
+    """The text is no YAML; `line` counts from 1."""
+
+    def __init__(self, line: int, reason: str) -> None:
+        super().__init__(reason)
+        self.line = line
+        self.reason = reason
+
+
+class YamlFile:
+    """A document's plain values, and the lines where they stand."""
+
+    def __init__(self, text: str) -> None:
+        self.lines: dict[Place, int] = {(): 1}
+        self.duplicates: list[Place] = []
+        self.duplicate_lines: list[int] = []
+        loader = yaml.SafeLoader(text)
+        try:
+            node = loader.get_single_node()
+            self.value = self._value(loader, node, ()) if node else None
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            raise YamlMistake(mark.line + 1 if mark else 1, error.problem or "not YAML") from None
+        except (yaml.YAMLError, RecursionError) as error:
+            raise YamlMistake(1, " ".join(str(error).split())) from None
+        finally:
+            loader.dispose()
+
+    def line(self, place: Place) -> int:
+        """The line of the nearest enclosing thing that has one."""
+        while place not in self.lines:
+            place = place[:-1]
+        return self.lines[place]
+
+    def _value(self, loader: yaml.SafeLoader, node: yaml.Node, place: Place) -> Any:
+        self.lines.setdefault(place, node.start_mark.line + 1)
+        if isinstance(node, yaml.MappingNode):
+            result: dict[Any, Any] = {}
+            for key_node, value_node in node.value:
+                key = loader.construct_object(key_node, deep=True)
+                if not isinstance(key, str | int | float | bool | None):
+                    raise yaml.MarkedYAMLError(
+                        problem="a key that is not a text", problem_mark=key_node.start_mark
+                    )
+                inner = (*place, str(key))
+                if str(key) in result:
+                    self.duplicates.append(inner)
+                    self.duplicate_lines.append(key_node.start_mark.line + 1)
+                    continue
+                self.lines[inner] = key_node.start_mark.line + 1
+                result[str(key)] = self._value(loader, value_node, inner)
+            return result
+        if isinstance(node, yaml.SequenceNode):
+            return [self._value(loader, item, (*place, n)) for n, item in enumerate(node.value)]
+        return loader.construct_object(node, deep=True)

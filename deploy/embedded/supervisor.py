@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
@@ -100,6 +100,25 @@ class Supervisor:
             raise
         log.info("%s is ready, pid %d, after %.1f s", part.name, process.pid, time.monotonic() - began)
         return process
+
+    def run(self, what: str, argv: Sequence[str | Path], *, within_seconds: float) -> str:
+        """Run a program that ends by itself and return what it wrote."""
+        try:
+            done = subprocess.run(
+                [str(a) for a in argv],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, guardian.MARK: self._mark},
+                timeout=within_seconds,
+                check=False,
+                text=True,
+            )
+        except subprocess.TimeoutExpired as e:
+            raise Problem(f"{what} took longer than {within_seconds:g} s: {argv[0]}") from e
+        if done.returncode != 0:
+            raise Problem(f"{what} failed with status {done.returncode}:\n{done.stdout.strip()}")
+        return done.stdout
 
     def stop(self) -> None:
         """End all parts, the last started first, within about 10 s altogether."""

@@ -1,0 +1,60 @@
+"""The real Kafka, Artemis and routers that tests share, started when the first test asks for them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from deploy.embedded.artemis import Artemis
+    from deploy.embedded.kafka import Kafka
+
+_REQUIRE_ALL = os.environ.get("INFLIGHT_REQUIRE_ALL") == "1"
+
+
+@pytest.fixture(scope="session")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
+    """A Kafka with no topics: a test makes its own, under a prefix of its own. It must not end it."""
+    from deploy.embedded.kafka import Kafka  # noqa: PLC0415 -- most test runs do without it
+
+    with Kafka.alone(tmp_path_factory.mktemp("kafka")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def artemis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Artemis]:
+    """An Artemis that makes queues as they are named. A test must not end it."""
+    from deploy.embedded.artemis import Artemis  # noqa: PLC0415 -- the same
+
+    with Artemis.alone(tmp_path_factory.mktemp("artemis")) as running:
+        yield running
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,  # noqa: ARG001 -- pytest's signature
+    call: pytest.CallInfo[None],  # noqa: ARG001 -- the same
+) -> Iterator[None]:
+    report = yield
+    _refuse_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,  # noqa: ARG001 -- pytest's signature
+) -> Iterator[None]:
+    report = yield
+    _refuse_skip(report)
+    return report
+
+
+def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """Where everything has to run, a skipped test is a failed one; an expected failure stays what it is."""
+    if _REQUIRE_ALL and report.skipped and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome = "failed"
+        report.longrepr = f"INFLIGHT_REQUIRE_ALL=1, but skipped: {reason}"

@@ -1,0 +1,43 @@
+"""What tests of every part need: `from helpers import free_port, wait_until`."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import pytest
+
+from deploy.embedded.ports import free_port
+
+__all__ = ["free_port", "missing", "wait_until"]
+
+T = TypeVar("T")
+
+
+def wait_until(condition: Callable[[], T], seconds: float, what: str, *, every_seconds: float = 0.05) -> T:
+    """The first true value of the condition; fails the test, saying `what` was waited for, after `seconds`.
+
+    A condition that raises is not met yet; the last exception is told with the failure.
+    """
+    deadline = time.monotonic() + seconds
+    last: object = None
+    while True:
+        try:
+            last = value = condition()
+            if value:
+                return value
+        except Exception as e:  # noqa: BLE001 -- whatever is not there yet may be told in any way
+            last = e
+        if time.monotonic() > deadline:
+            pytest.fail(f"waited {seconds:g} s in vain for {what}; at last it was {last!r}")
+        time.sleep(every_seconds)
+
+
+def missing(program: str) -> None:
+    """Skip the test for want of a program; fail it where INFLIGHT_REQUIRE_ALL=1 asks for all."""
+    text = f"needs {program}, which is not on this machine"
+    if os.environ.get("INFLIGHT_REQUIRE_ALL") == "1":
+        pytest.fail(text)
+    pytest.skip(text)

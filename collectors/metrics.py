@@ -39,7 +39,7 @@ _Q = (*_B, "address", "queue")
 # fmt: off
 _SECTIONS: Final[dict[str, tuple[tuple[str, Kind, tuple[str, ...], str], ...]]] = {
     "every process": (
-        ("build_info", "info", ("part", "version", "config_hash", ), "One per process; differing config hashes are a finding."),
+        ("build_info", "info", ("part", "version", "config_hash" ), "One per process; differing config hashes are a finding."),
     ),
     "paths, from final windows": (
         ("path_info", "info", (*_P, "address", "source", "target", "via", "settlement"), "A configured path, for joins."),
@@ -83,10 +83,10 @@ _SECTIONS: Final[dict[str, tuple[tuple[str, Kind, tuple[str, ...], str], ...]]] 
         ("probe_messages_total", "counter", (*_P, "end", "outcome"), "Messages seen by an end, live, before any accounting."),
         ("probe_schedule_lag_seconds", "histogram", _P, "Sent less intended."),
         ("probe_clock_steps_total", "counter", ("site", ), "Steps of the wall clock or suspensions that ended a run."),
-        ("sink_spool_bytes", "gauge", ("part", "site", ), "Bytes waiting for Kafka."),
-        ("sink_spool_limit_bytes", "gauge", ("part", "site", ), "Bytes that may wait for Kafka."),
-        ("sink_oldest_record_seconds", "gauge", ("part", "site", ), "Age of the oldest record waiting for Kafka."),
-        ("sink_dropped_seconds_total", "counter", ("part", "site", "reason", ), "Send seconds given up."),
+        ("sink_spool_bytes", "gauge", ("part", "site" ), "Bytes waiting for Kafka."),
+        ("sink_spool_limit_bytes", "gauge", ("part", "site" ), "Bytes that may wait for Kafka."),
+        ("sink_oldest_record_seconds", "gauge", ("part", "site" ), "Age of the oldest record waiting for Kafka."),
+        ("sink_dropped_seconds_total", "counter", ("part", "site", "reason" ), "Send seconds given up."),
     ),
     "routers": (
         ("router_up", "gauge", _R, "1 where the last poll of the router succeeded."),
@@ -121,10 +121,10 @@ _SECTIONS: Final[dict[str, tuple[tuple[str, Kind, tuple[str, ...], str], ...]]] 
         ("router_allocator_heap_allocated_objects_total", "counter", (*_R, "type"), "Objects taken from the heap."),
         ("router_allocator_heap_freed_objects_total", "counter", (*_R, "type"), "Objects given back to the heap."),
         ("router_allocator_rebalanced_batches_total", "counter", (*_R, "type", "to"), "Batches moved between threads and the global pool."),
-        ("mesh_edge_up", "gauge", ("mesh", "id", "source", "target", ), "1 where the link between two routers is up."),
-        ("mesh_edge_cost", "gauge", ("mesh", "id", "source", "target", ), "Cost of the link between two routers."),
-        ("mesh_topology_differences", "gauge", ("mesh", "kind", ), "Routers and links missing or unexpected against the config."),
-        ("mesh_deliveries_total", "counter", ("mesh", "ingress", "egress", ), "Deliveries by the router where they came in and the one where they went out."),
+        ("mesh_edge_up", "gauge", ("mesh", "id", "source", "target" ), "1 where the link between two routers is up."),
+        ("mesh_edge_cost", "gauge", ("mesh", "id", "source", "target" ), "Cost of the link between two routers."),
+        ("mesh_topology_differences", "gauge", ("mesh", "kind" ), "Routers and links missing or unexpected against the config."),
+        ("mesh_deliveries_total", "counter", ("mesh", "ingress", "egress" ), "Deliveries by the router where they came in and the one where they went out."),
     ),
     "brokers": (
         ("broker_up", "gauge", _B, "1 where the last poll of the broker succeeded."),
@@ -161,23 +161,23 @@ _SECTIONS: Final[dict[str, tuple[tuple[str, Kind, tuple[str, ...], str], ...]]] 
         ("broker_committed_virtual_bytes", "gauge", _B, "Virtual memory of the broker's process."),
     ),
     "collectors": (
-        ("collector_poll_seconds", "histogram", ("collector", "target", ), "How long polls take."),
-        ("collector_polls_total", "counter", ("collector", "target", "result", ), "Polls by result."),
-        ("collector_bad_replies_total", "counter", ("collector", "target", "reason", ), "Replies, or parts of them, that could not be used."),
-        ("collector_omitted_series", "gauge", ("collector", "target", "entity", ), "Series left out by a filter or the cap."),
+        ("collector_poll_seconds", "histogram", ("collector", "target" ), "How long polls take."),
+        ("collector_polls_total", "counter", ("collector", "target", "result" ), "Polls by result."),
+        ("collector_bad_replies_total", "counter", ("collector", "target", "reason" ), "Replies, or parts of them, that could not be used."),
+        ("collector_omitted_series", "gauge", ("collector", "target", "entity" ), "Series left out by a filter or the cap."),
     ),
     "the Spark job": (
         ("stream_lag_seconds", "gauge", ("query", ), "Age of the newest record processed against the newest in Kafka, by append time."),
         ("stream_state_rows", "gauge", ("query", ), "Rows in the state store."),
         ("stream_state_bytes", "gauge", ("query", ), "Memory of the state store."),
         ("stream_last_progress_timestamp_seconds", "gauge", ("query", ), "When the query last finished a batch."),
-        ("stream_batch_seconds", "histogram", ("query", "phase", ), "Duration of batches by phase."),
+        ("stream_batch_seconds", "histogram", ("query", "phase" ), "Duration of batches by phase."),
         ("stream_records_total", "counter", ("query", ), "Records read."),
-        ("stream_dead_letters_total", "counter", ("query", "reason", ), "Records put aside, by reason."),
+        ("stream_dead_letters_total", "counter", ("query", "reason" ), "Records put aside, by reason."),
     ),
     "the exporter": (
         ("exporter_freshness_seconds", "histogram", (), "From received to visible here."),
-        ("exporter_rows_total", "counter", ("topic", "result", ), "Rows read: used, repeat, or bad."),
+        ("exporter_rows_total", "counter", ("topic", "result" ), "Rows read: used, repeat, or bad."),
         ("exporter_accounting_errors_total", "counter", (), "Windows whose classes do not add up; must stay 0."),
     ),
 }

@@ -52,6 +52,13 @@ def _listen(value: str) -> str:
     return value
 
 
+def _server(value: str) -> str:
+    host, _, port = value.rpartition(":")
+    if not host or not port.isdigit() or not 0 < int(port) < 1 << 16:
+        raise ValueError(f"{value!r} is not a Kafka server like kafka-1:9092")
+    return value
+
+
 def _sizes(value: object) -> tuple[int, int]:
     low, dash, high = value.partition("-") if isinstance(value, str) else (value, "", "")
     first = units.size_bytes(low)
@@ -76,6 +83,7 @@ Sizes = Annotated[tuple[int, int], BeforeValidator(_sizes)]
 Share = Annotated[float, BeforeValidator(units.share)]
 AmqpUrls = Annotated[tuple[AmqpUrl, ...], BeforeValidator(_several), Field(min_length=1)]
 Names = Annotated[tuple[Name, ...], BeforeValidator(_several), Field(min_length=1)]
+Server = Annotated[str, AfterValidator(_server)]
 Listen = Annotated[str, AfterValidator(_listen)]
 
 
@@ -107,13 +115,12 @@ class Sasl(_Part):
 
     @model_validator(mode="after")
     def _complete(self) -> Sasl:
-        needs = self.mechanism not in {"EXTERNAL", "ANONYMOUS"}
-        if needs != (self.user is not None and self.password_file is not None):
-            raise ValueError(
-                f"{self.mechanism} needs `user` and `password_file`"
-                if needs
-                else f"{self.mechanism} takes no `user` and no `password_file`"
-            )
+        given = [self.user is not None, self.password_file is not None]
+        if self.mechanism in {"EXTERNAL", "ANONYMOUS"}:
+            if any(given):
+                raise ValueError(f"{self.mechanism} takes no `user` and no `password_file`")
+        elif not all(given):
+            raise ValueError(f"{self.mechanism} needs `user` and `password_file`")
         return self
 
 
@@ -127,7 +134,7 @@ class Auth(_Part):
 class Kafka(_Part):
     """Left out, `inflight run` does everything in one process."""
 
-    servers: Annotated[tuple[Listen, ...], BeforeValidator(_several), Field(min_length=1)]
+    servers: Annotated[tuple[Server, ...], BeforeValidator(_several), Field(min_length=1)]
     prefix: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,100}$")] = "inflight"
     tls: Tls | None = None
     sasl: Sasl | None = None

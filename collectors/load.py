@@ -52,12 +52,7 @@ def parse(text: str, file: str) -> Config:
         found += [(document.line(place), place, reason) for place, reason in _references(config)]
     if found or config is None:
         found.sort(key=lambda m: (m[0], [str(part) for part in m[1]]))
-        raise ConfigError(
-            [
-                f"{file}:{line}: {'.'.join(map(str, place)) or 'the file'}: {reason}"
-                for line, place, reason in found
-            ]
-        )
+        raise ConfigError([f"{file}:{line}: {_spell(place)}: {reason}" for line, place, reason in found])
     return config
 
 
@@ -120,8 +115,10 @@ def _mistake(document: YamlFile, error: Any) -> tuple[int, Place, str]:
         reason = f"unknown key; known here: {', '.join(_keys_at(place[:-1]))}"
     elif kind == "model_type":
         reason = f"should hold keys and values: {', '.join(_keys_at(place))}"
+    elif kind == "too_short":
+        reason = "needs at least one"
     else:
-        reason = error["msg"].removeprefix("Value error, ")
+        reason = error["msg"].removeprefix("Value error, ").replace("Input should", "should")
     # pydantic marks a dictionary's bad key by an element of its own.
     place = tuple(part for part in place if part != "[key]")
     return document.line(place), place, reason
@@ -140,3 +137,8 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next((found for arg in get_args(annotation) if (found := _model_in(arg))), None)
+
+
+def _spell(place: Place) -> str:
+    text = ".".join(map(str, place)) or "the file"
+    return text if text.isprintable() else ascii(text)

@@ -25,7 +25,11 @@ class YamlFile:
         self.lines: dict[Place, int] = {(): 1}
         self.duplicates: list[Place] = []
         self.duplicate_lines: list[int] = []
-        loader = yaml.SafeLoader(text)
+        try:
+            loader = yaml.SafeLoader(text)
+        except yaml.reader.ReaderError as error:
+            line = text.count("\n", 0, error.position) + 1
+            raise YamlMistake(line, f"the character {chr(error.character)!a} is not allowed") from None
         try:
             node = loader.get_single_node()
             self.value = self._value(loader, node, ()) if node else None

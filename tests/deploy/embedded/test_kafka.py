@@ -1,0 +1,82 @@
+"""The embedded Kafka: a real one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers import wait_until
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.admin import KafkaAdminClient
+
+from collectors.topics import ALL, SAMPLES
+from deploy.embedded.kafka import Kafka
+
+pytestmark = pytest.mark.e2e
+
+
+def test_topics_have_the_settings_of_the_contract(kafka: Kafka) -> None:
+    """Each topic has its partitions and its own configuration; making them again changes nothing."""
+    for _ in range(2):
+        kafka.make_topics("settings")
+    admin = KafkaAdminClient(bootstrap_servers=kafka.bootstrap)
+    try:
+        made = {t["name"]: len(t["partitions"]) for t in admin.describe_topics() if "settings." in t["name"]}
+        assert made == {t.name("settings"): t.partitions for t in ALL}
+    finally:
+        admin.close()
+
+
+def test_appended_records_carry_the_time_of_the_log(kafka: Kafka) -> None:
+    """The producer's own timestamp is replaced: time in the data is never Kafka's time."""
+    kafka.make_topics("times", [SAMPLES])
+    producer = KafkaProducer(bootstrap_servers=kafka.bootstrap)
+    try:
+        sent = producer.send("times.samples", b"x", timestamp_ms=1_000).get(timeout=20)
+    finally:
+        producer.close()
+    assert sent.timestamp > 1_700_000_000_000
+
+
+def test_records_survive_a_crash_and_a_restart(tmp_path: Path) -> None:
+    """After kill -9 and after a clean stop the broker comes back at the same address with its data."""
+    with Kafka.alone(tmp_path) as kafka:
+        address = kafka.bootstrap
+        kafka.make_topics("inflight", [SAMPLES])
+        _append(address, b"first")
+        kafka.kill()
+        assert not kafka.alive
+        kafka.start()
+        _append(address, b"second")
+        kafka.restart()
+        assert kafka.bootstrap == address
+        assert _read(address) == [b"first", b"second"]
+
+
+def _append(bootstrap: str, value: bytes) -> None:
+    producer = KafkaProducer(bootstrap_servers=bootstrap)
+    try:
+        producer.send("inflight.samples", value, partition=0).get(timeout=30)
+    finally:
+        producer.close()
+
+
+def _read(bootstrap: str) -> list[bytes]:
+    consumer = KafkaConsumer(bootstrap_servers=bootstrap)
+    partition = TopicPartition("inflight.samples", 0)
+    values: list[Any] = []
+    try:
+        consumer.assign([partition])
+        consumer.seek_to_beginning(partition)
+        end = consumer.end_offsets([partition])[partition]
+
+        def all_read() -> bool:
+            for records in consumer.poll(timeout_ms=200).values():
+                values.extend(r.value for r in records)
+            return consumer.position(partition) >= end
+
+        wait_until(all_read, 20, f"offset {end}")
+    finally:
+        consumer.close()
+    return values

@@ -44,8 +44,10 @@ def _environment() -> None:
         if not sound:
             _say(f"making the environment .venv with Python {sys.version.split()[0]} ({sys.executable})")
             environment.make()
-        _say("installing what requirements.lock lists; the first time this takes some minutes")
-        environment.install()
+            _say("installing what requirements.lock lists, which takes some minutes")
+        else:
+            _say("bringing .venv in line with requirements.lock and pyproject.toml")
+        environment.install(anew=not sound)
         _say("done; the command is .venv/bin/inflight")
     finally:
         os.close(project)

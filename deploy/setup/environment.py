@@ -6,6 +6,7 @@ import hashlib
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -57,12 +58,12 @@ def make() -> None:
     _run([python, "-m", "venv", "--clear", str(VENV)], "make the environment .venv")
 
 
-def install() -> None:
+def install(*, anew: bool) -> None:
     """Installs the locked set and the project itself, then looks at qpid-proton."""
     _STAMP.unlink(missing_ok=True)
     _HALFWAY.touch()
     try:
-        _pip_installs()
+        _pip_installs(anew=anew)
     except SetupError:
         _HALFWAY.unlink()  # pip gave up in good order; only an interrupted one leaves half a package behind
         raise
@@ -70,11 +71,16 @@ def install() -> None:
     _HALFWAY.unlink()
 
 
-def _pip_installs() -> None:
-    _pip("install", "--require-hashes", "-r", str(LOCK), doing="install the packages of requirements.lock")
+def _pip_installs(*, anew: bool) -> None:
+    _pip(
+        *("install", "--require-hashes", "-r", str(LOCK)),
+        *(() if anew else ("-q",)),  # it would tell of each package that it is there already
+        doing="install the packages of requirements.lock",
+    )
     _pip(
         *("install", "-q", "--no-deps", "--no-build-isolation", "-e", str(PROJECT)),
         doing="install Inflight itself into .venv",
+        quiet=True,  # setuptools has long warnings about packages named as folders are
     )
     if proton_lacks():
         _rebuild_proton()
@@ -101,13 +107,20 @@ def _rebuild_proton() -> None:
         )
 
 
-def _pip(*args: str, doing: str) -> None:
-    _run([str(PYTHON), "-m", "pip", "--disable-pip-version-check", *args], doing)
+def _pip(*args: str, doing: str, quiet: bool = False) -> None:
+    _run([str(PYTHON), "-m", "pip", "--disable-pip-version-check", *args], doing, quiet=quiet)
 
 
-def _run(command: list[str], doing: str) -> None:
+def _run(command: list[str], doing: str, *, quiet: bool = False) -> None:
     # What programs say goes to standard error, as everything of the set-up does.
-    ran = subprocess.run(command, cwd=PROJECT, stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False)
+    with tempfile.TemporaryFile() as held_back:
+        out, err = (held_back, subprocess.STDOUT) if quiet else (sys.stderr, None)
+        ran = subprocess.run(
+            command, cwd=PROJECT, stdin=subprocess.DEVNULL, stdout=out, stderr=err, check=False
+        )
+        if ran.returncode and quiet:
+            held_back.seek(0)
+            sys.stderr.write(held_back.read().decode(errors="replace"))
     if ran.returncode:
         raise SetupError(
             f"could not {doing} (exit {ran.returncode}, see above): is the network there? "

@@ -1,0 +1,59 @@
+"""What an address says: a mobile one, one of this router's own, one of another router or edge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MULTICAST, CLOSEST, BALANCED = "multicast", "closest", "balanced"
+
+# The two prefixes every router configuration of the captures carries.
+DISTRIBUTIONS = (("multicast", MULTICAST), ("closest", CLOSEST))
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an address leads: `key` names it in the address table, `router` or `edge` says of whom."""
+
+    key: str
+    router: str | None = None
+    edge: str | None = None
+
+    @property
+    def mobile(self) -> bool:
+        return self.key.startswith("M")
+
+
+def parse(text: str) -> Place:
+    """Read an address as routers do; a mobile one gets phase 0 (see `phased`)."""
+    path = text.removeprefix("amqp:").lstrip("/")
+    parts = path.split("/", 3)
+    if parts[0] == "_topo" and len(parts) == 4:  # noqa: PLR2004 -- _topo/area/router/name
+        return Place("L" + parts[3], router=parts[2])
+    if parts[0] == "_edge" and len(parts) > 2:  # noqa: PLR2004 -- _edge/router/name
+        return Place("L" + path.split("/", 2)[2], edge=parts[1])
+    if parts[0] == "_local":
+        return Place("L" + path.partition("/")[2])
+    if path == "$management":
+        return Place("L$management")
+    return Place("M0" + path)
+
+
+def phased(key: str, phase: int) -> str:
+    return f"M{phase}{key[2:]}" if key.startswith("M") else key
+
+
+def plain(key: str) -> str:
+    """The name behind a key of the address table."""
+    return key[2:] if key.startswith("M") else key[1:]
+
+
+def matches(prefix: str, name: str) -> bool:
+    """Whether `name` lies under `prefix`; tokens are separated by `/` and `.`, `*` is every address."""
+    return prefix == "*" or name == prefix or (name.startswith(prefix) and name[len(prefix)] in "/.")
+
+
+def distribution(key: str) -> str:
+    if not key.startswith("M"):
+        return CLOSEST
+    name = plain(key)
+    return next((kind for prefix, kind in DISTRIBUTIONS if matches(prefix, name)), BALANCED)

@@ -1,0 +1,70 @@
+"""The command line's texts, read into Settings; what is wrong is said in one line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deploy.errors import Problem
+from deploy.standin.settings import AutoLink, Connector, Listener, Settings
+
+_LISTEN_KEYS = {"role": "role", "strip": "strip_annotations", "cert": "cert", "key": "key"}
+_CONNECT_KEYS = {"role": "role", "cost": "cost", "name": "name"}
+_BROKER_KEYS = {"name": "name", "user": "user", "password-file": "password_file"}
+
+
+def read(given: dict[str, Any]) -> Settings:
+    """Settings from the options of the command, by their names there."""
+    auto_links = tuple(link for text in given.get("auto_link", ()) for link in _auto_links(text))
+    waypoints = {*given.get("waypoint", ()), *(link.address for link in auto_links)}
+    return Settings(
+        name=given["name"],
+        listeners=tuple(_listener(text) for text in given["listen"]),
+        connectors=tuple(_connector(text) for text in given.get("connect", ())),
+        auto_links=auto_links,
+        waypoints=tuple(sorted(waypoints)),
+        flavour=given.get("flavour", "dispatch"),
+        mode=given.get("mode", "interior"),
+        control=given.get("control"),
+    )
+
+
+def _listener(text: str) -> Listener:
+    host, port, more = _parts("--listen", text, _LISTEN_KEYS)
+    return Listener(host, port, **more)
+
+
+def _connector(text: str) -> Connector:
+    host, port, more = _parts("--connect", text, _CONNECT_KEYS)
+    if "cost" in more:
+        if not str(more["cost"]).isdigit() or int(more["cost"]) < 1:
+            raise Problem(f"--connect {text}: cost is a whole number from 1, not {more['cost']!r}")
+        more["cost"] = int(more["cost"])
+    return Connector(host, port, **more)
+
+
+def _auto_links(text: str) -> list[AutoLink]:
+    address, found, rest = text.partition("=")
+    if not found or not address:
+        raise Problem(f"--auto-link {text}: write ADDRESS=HOST:PORT, for example orders=127.0.0.1:61616")
+    place, comma, options = rest.partition(",")
+    directions = ["in", "out"]
+    for direction in ("in", "out"):
+        if place.endswith(":" + direction):
+            place, directions = place.removesuffix(":" + direction), [direction]
+    host, port, more = _parts("--auto-link", place + comma + options, _BROKER_KEYS)
+    connector = Connector(host, port, role="route-container", **{"name": "broker", **more})
+    return [AutoLink(address, direction, connector) for direction in directions]
+
+
+def _parts(option: str, text: str, keys: dict[str, str]) -> tuple[str, int, dict[str, Any]]:
+    place, *pairs = text.split(",")
+    host, _, port = place.rpartition(":")
+    if not host or not port.isdigit():
+        raise Problem(f"{option} {text}: {place!r} is not HOST:PORT")
+    more: dict[str, Any] = {}
+    for pair in pairs:
+        key, found, value = pair.partition("=")
+        if not found or key not in keys:
+            raise Problem(f"{option} {text}: {pair!r} is none of {', '.join(f'{k}=…' for k in keys)}")
+        more[keys[key]] = value
+    return host.strip("[]"), int(port), more

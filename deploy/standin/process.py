@@ -1,0 +1,32 @@
+"""The parts of a stand-in put together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deploy.standin.connections import Connections
+from deploy.standin.loop import Loop
+from deploy.standin.router import Router
+
+if TYPE_CHECKING:
+    from deploy.standin.settings import Settings
+
+
+class Process:
+    def __init__(self, settings: Settings) -> None:
+        self.loop = Loop()
+        self.router = Router(settings, self.loop)
+        self.connections = Connections(self.router)
+
+    def start(self) -> list[int]:
+        """Listen and connect; tells the ports."""
+        self.loop.after = self.router.after_turn
+        self.router.mesh.advertise()
+        self.router.beat()
+        return self.connections.start()
+
+    def run(self) -> None:
+        """Until somebody sets loop.stopping."""
+        self.loop.run()
+        self.connections.stop()
+        self.loop.close()

@@ -1,0 +1,191 @@
+"""What is done with a message of one address, origin and target: find the ways, choose, forward."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Protocol
+
+from cproton_ffi import lib
+
+from deploy.standin import addresses, choice, credit
+from deploy.standin.links import OutLink, Transit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deploy.standin.links import InLink
+    from deploy.standin.router import Router
+
+# Of a multicast's outcomes the strongest goes back to the sender; so do the real routers.
+_STRENGTH = {lib.PN_RELEASED: 1, lib.PN_MODIFIED: 2, lib.PN_ACCEPTED: 3, lib.PN_REJECTED: 4}
+
+
+class Way(Protocol):
+    @property
+    def spare(self) -> int: ...
+    @property
+    def open_deliveries(self) -> int: ...
+    @property
+    def taken(self) -> int: ...
+    def push(self, transit: Transit) -> None: ...
+
+
+class InProcess:
+    """A consumer inside the router: the management agent."""
+
+    spare = credit.CAPACITY
+    open_deliveries = 0
+    taken = 0
+
+    def __init__(self, receive: Callable[[bytes], None]) -> None:
+        self._receive = receive
+
+    def push(self, transit: Transit) -> None:
+        if transit.incoming:
+            transit.incoming.settle(transit, lib.PN_ACCEPTED)
+        self._receive(transit.data)
+
+
+class Route:
+    """`target` None: wherever consumers are; a router's name: there; TREE: everywhere, along the origin's tree."""
+
+    TREE = "*"
+
+    def __init__(self, router: Router, key: str, origin: str, target: str | None) -> None:
+        self.router = router
+        self.key = key
+        self.origin = origin
+        self.target = target
+        self.distribution = addresses.distribution(key)
+        self.incoming: dict[int, InLink] = {}
+        self.trace: list[str] = [router.id]
+        self._ways: dict[bool, list[tuple[Way, int]]] = {}
+        self._mesh: set[OutLink] = set()
+        self.used_ns = time.monotonic_ns()
+
+    def ways(self, *, settled: bool) -> list[tuple[Way, int]]:
+        if settled not in self._ways:
+            self._ways[settled] = []
+            self.refresh()
+        return self._ways[settled]
+
+    def available(self, *, settled: bool) -> int:
+        if self.target == self.TREE:
+            return credit.CAPACITY
+        return sum(max(0, way.spare) for way, _ in self.ways(settled=settled))
+
+    def reachable(self, *, settled: bool) -> bool:
+        return self.target == self.TREE or bool(self.ways(settled=settled))
+
+    def attach(self, link: InLink) -> None:
+        self.incoming[link.identity] = link
+        link.route = self
+        self.ways(settled=link.presettled)
+        self.router.thirsty[link.identity] = link
+
+    def detach(self, link: InLink) -> None:
+        self.incoming.pop(link.identity, None)
+        self.router.close_if_idle(self)
+
+    def wake(self) -> None:
+        self.router.thirsty.update(self.incoming)
+
+    def refresh(self) -> None:
+        """Find the ways anew: consumers or the mesh have changed."""
+        mesh: set[OutLink] = set()
+        for settled in self._ways:
+            ways: list[tuple[Way, int]] = []
+            for place, cost in self._places():
+                if isinstance(place, tuple):
+                    link = self.router.mesh.link(self, *place, settled=settled)
+                    if link is None:
+                        continue
+                    mesh.add(link)
+                    ways.append((link, cost))
+                else:
+                    ways.append((place, cost))
+            self._ways[settled] = ways
+            for way, _ in ways:
+                if isinstance(way, OutLink):
+                    way.routes[id(self)] = self
+        gone, self._mesh = self._mesh - mesh, mesh
+        for link in gone:
+            self.router.mesh.leave(link, self)
+        self.wake()
+
+    def _places(self) -> list[tuple[Way | tuple[str, str], int]]:
+        """The consumers here, and (target, next hop) of those behind other routers, each with its cost."""
+        places: list[tuple[Way | tuple[str, str], int]] = []
+        if self.target in (None, self.TREE, self.router.id):
+            places += [(way, 0) for way in self.router.consumers_of(self.key)]
+        topology = self.router.topology
+        if self.target == self.TREE:
+            return places + [
+                ((self.TREE, hop), 0) for hop in sorted(topology.branches(self.origin, self.key))
+            ]
+        if self.target is None:
+            places += [((router, ""), cost) for router, cost in topology.consumers(self.key).items()]
+            places = choice.eligible(places, self.distribution)
+        elif self.target != self.router.id:
+            places.append(((self.target, ""), 1))
+        return [(self._hop(place), cost) for place, cost in places if self._hop(place)]
+
+    def _hop(self, place: Way | tuple[str, str]) -> Way | tuple[str, str] | None:
+        if not isinstance(place, tuple):
+            return place
+        hop = self.router.topology.next_hop(self.origin, place[0])
+        return (place[0], hop) if hop else None
+
+    def close(self) -> None:
+        for ways in self._ways.values():
+            for way, _ in ways:
+                if isinstance(way, OutLink):
+                    way.routes.pop(id(self), None)
+        for link in self._mesh:
+            self.router.mesh.leave(link, self)
+        self._mesh.clear()
+        self._ways.clear()
+
+    def forward(self, transit: Transit) -> None:
+        transit.route = self
+        ways = self.ways(settled=transit.settled)
+        if self.target == self.TREE:
+            self._multicast(transit, ways)
+            return
+        way = choice.pick(ways)
+        if way is None:
+            self.refuse(transit)
+        else:
+            way.push(transit)
+
+    def _multicast(self, transit: Transit, ways: list[tuple[Way, int]]) -> None:
+        if not ways:
+            self.refuse(transit)
+            return
+        transit.waiting = len(ways)
+        for way, _ in ways:
+            way.push(transit)
+
+    def refuse(self, transit: Transit) -> None:
+        """Nobody to send it to: released, or if presettled dropped."""
+        if transit.settled:
+            self.router.counters.dropped_presettled += 1
+            if transit.incoming:
+                transit.incoming.counters.dropped_presettled += 1
+        elif self.target == self.TREE and transit.waiting:
+            self.outcome(transit, lib.PN_RELEASED)
+        elif transit.incoming:
+            transit.incoming.settle(transit, lib.PN_RELEASED)
+
+    def outcome(self, transit: Transit, state: int) -> None:
+        """A consumer settled its copy."""
+        if transit.incoming is None or transit.settled:
+            return
+        if transit.waiting:
+            transit.waiting -= 1
+            if _STRENGTH.get(state, 0) > _STRENGTH.get(transit.worst, 0):
+                transit.worst = state
+            if transit.waiting:
+                return
+            state = transit.worst or lib.PN_RELEASED
+        transit.incoming.settle(transit, state)

@@ -1,0 +1,51 @@
+"""What a stand-in is told on its command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Listener:
+    host: str
+    port: int
+    role: str = "normal"
+    strip_annotations: str = "both"
+    cert: str | None = None
+    key: str | None = None
+
+
+@dataclass(frozen=True)
+class Connector:
+    host: str
+    port: int
+    role: str = "inter-router"
+    cost: int = 1
+    name: str = ""
+    user: str | None = None
+    password_file: str | None = None
+
+
+@dataclass(frozen=True)
+class AutoLink:
+    address: str
+    direction: str  # "in": from the broker's queue; "out": into it
+    connector: Connector
+
+
+@dataclass(frozen=True)
+class Settings:
+    name: str
+    listeners: tuple[Listener, ...]
+    connectors: tuple[Connector, ...] = ()
+    auto_links: tuple[AutoLink, ...] = ()
+    waypoints: tuple[str, ...] = ()
+    flavour: str = "dispatch"
+    mode: str = "interior"
+    control: str | None = None
+    routes: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def router_id(self) -> str:
+        """Whoever sees the name anywhere shall see what it is."""
+        return self.name if "stand-in" in self.name else f"{self.name}.stand-in"

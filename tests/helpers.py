@@ -11,7 +11,7 @@ import pytest
 
 from deploy.embedded.ports import free_port
 
-__all__ = ["free_port", "missing", "wait_until"]
+__all__ = ["free_port", "missing", "optional", "wait_until"]
 
 T = TypeVar("T")
 
@@ -41,3 +41,11 @@ def missing(program: str) -> None:
     if os.environ.get("INFLIGHT_REQUIRE_ALL") == "1":
         pytest.fail(text)
     pytest.skip(text)
+
+
+OPTIONAL = "optional: "
+
+
+def optional(program: str) -> None:
+    """Skip the test for want of a program that no package brings; INFLIGHT_REQUIRE_ALL=1 lets this pass."""
+    pytest.skip(f"{OPTIONAL}{program} is not on this machine")

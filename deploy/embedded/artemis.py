@@ -113,7 +113,7 @@ class Artemis(Service):
         return f"http://{LOOPBACK}:{self._jolokia_port}/jolokia"
 
     def _write(self, queues: Sequence[str]) -> None:
-        password = secret.new_password(self.password_file)
+        password = secret.password(self.password_file)
         policy = self._directory / "jolokia-access.xml"
         policy.write_text(_POLICY)
         # In a file: the options of a -javaagent stand in the argv, which every user of the machine can read.

@@ -61,7 +61,7 @@ class Grafana(Service):
         self._port = port or free_port()
         self._directory = supervisor.directory("grafana", fresh=fresh)
         self.password_file = self._directory / "admin.password"
-        secret.new_password(self.password_file)
+        secret.password(self.password_file)
         self._provision(prometheus_url, dashboards)
 
     @property
@@ -79,6 +79,8 @@ class Grafana(Service):
             # The scrape interval: what Grafana takes for the smallest useful step of a rate.
             "jsonData": {"timeInterval": "2s", "httpMethod": "POST"},
         }
+        for kind in ("plugins", "notifiers", "alerting", "dashboards"):  # it calls a missing one an error
+            (self._directory / "provisioning" / kind).mkdir(parents=True, exist_ok=True)
         self._provide("datasources", {"apiVersion": 1, "datasources": [source]})
         if dashboards is not None:
             folder = {
@@ -121,7 +123,6 @@ class Grafana(Service):
             argv=[program, "server", "--homepath", home, *overrides],
             ready=lambda: "ok" in http.get(f"{self.url}/api/health"),
             timeout_seconds=90,
-            # By file, not by argv, which every user of the machine can read.
-            env={"GF_SECURITY_ADMIN_PASSWORD__FILE": str(self.password_file)},
+            env={"GF_SECURITY_ADMIN_PASSWORD": f"$__file{{{self.password_file}}}"},
             cwd=self._directory,
         )

@@ -6,11 +6,11 @@ import secrets
 from pathlib import Path
 
 
-def new_password(path: Path) -> str:
-    """A random password, also written to `path`."""
-    password = secrets.token_urlsafe(18)
-    write(path, password + "\n")
-    return password
+def password(path: Path) -> str:
+    """The password in the file; a random one, written there, if there is no file yet."""
+    if not path.exists():
+        write(path, secrets.token_urlsafe(18) + "\n")
+    return path.read_text().strip()
 
 
 def write(path: Path, text: str) -> None:

@@ -1,0 +1,138 @@
+"""Something to watch on a bare machine: Kafka, Artemis, and routers in a line, A - B - C, the broker by C.
+
+with Supervisor(state_dir) as supervisor:
+    network = Network(supervisor).start()
+    network.routers["A"].url, network.kafka.bootstrap, network.artemis.jolokia_url, network.config()
+    network.routers["B"].kill()         # a crash in the middle
+    network.routers["B"].start()
+    network.wait_whole()
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Self
+
+from deploy.embedded.artemis import Artemis
+from deploy.embedded.kafka import Kafka
+from deploy.embedded.ports import LOOPBACK
+from deploy.embedded.router_config import Broker, RouterSpec
+from deploy.embedded.routers import RealRouter, Router, real_program
+from deploy.embedded.stand_in import Flavour, StandIn
+from deploy.embedded.supervisor import Supervisor
+from deploy.errors import Problem
+
+MESH = "demo"
+QUEUES = ("inflight.orders",)
+_WHOLE_SECONDS = 20.0
+_POLL_SECONDS = 0.1
+
+
+class Network:
+    """The parts asked for, made with their ports, started by `start`, ended by their supervisor."""
+
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        *,
+        kafka: bool = True,
+        artemis: bool | Artemis = True,
+        routers: bool = True,
+        stand_ins: bool = False,
+        flavour: Flavour = "dispatch",
+        prefix: str = "inflight",
+        queues: tuple[str, ...] = QUEUES,
+    ) -> None:
+        """`artemis`: one that runs already may be given.
+
+        `stand_ins`: even where a real router is on the PATH; `flavour` is whom they speak like.
+        """
+        self.queues = queues
+        self.prefix = prefix
+        self._kafka = Kafka(supervisor) if kafka else None
+        if artemis is True:
+            artemis = Artemis(supervisor, queues=queues)
+        self._artemis = artemis or None
+        self.routers: dict[str, Router] = {}
+        if routers:
+            program = None if stand_ins else real_program()
+            for spec in self._line():
+                self.routers[spec.id] = (
+                    RealRouter(supervisor, spec, program) if program else StandIn(supervisor, spec, flavour)
+                )
+
+    @property
+    def kafka(self) -> Kafka:
+        if self._kafka is None:
+            raise RuntimeError("this network was made without Kafka")
+        return self._kafka
+
+    @property
+    def artemis(self) -> Artemis:
+        if self._artemis is None:
+            raise RuntimeError("this network was made without Artemis")
+        return self._artemis
+
+    def _line(self) -> list[RouterSpec]:
+        broker = Broker(self.artemis.port, self.queues) if self._artemis else None
+        a = RouterSpec("A")
+        b = RouterSpec("B", peers=(a,))
+        c = RouterSpec("C", peers=(b,), broker=broker)
+        return [a, b, c]
+
+    def start(self) -> Self:
+        """Start the parts in order, Kafka with its topics, and return when the routers know each other."""
+        if self._kafka:
+            self.kafka.start()
+            self.kafka.make_topics(self.prefix)
+        if self._artemis and not self._artemis.alive:
+            self._artemis.start()
+        for router in self.routers.values():
+            router.start()
+        self.wait_whole()
+        return self
+
+    def wait_whole(self, seconds: float = _WHOLE_SECONDS) -> None:
+        """Return when each router knows all others and the ways to the broker's queues are open."""
+        deadline = time.monotonic() + seconds
+        while waiting_for := self._not_whole():
+            if time.monotonic() > deadline:
+                raise Problem(f"the routers did not come together in {seconds:g} s: {waiting_for}")
+            time.sleep(_POLL_SECONDS)
+
+    def _not_whole(self) -> str | None:
+        for name, router in self.routers.items():
+            try:
+                known = router.nodes()
+                if len(known) != len(self.routers):
+                    return f"{name} knows only {known}"
+                if not router.queue_links_active():
+                    return f"the links of {name} to the broker are not active"
+            except Exception as e:  # noqa: BLE001 -- one that is coming back answers in any way, or not
+                return f"{name} does not answer its management ({e})"
+        return None
+
+    def config(self) -> dict[str, Any]:
+        """The beginning of a config for this network: all but paths and what is said of them."""
+        config: dict[str, Any] = {"version": 1, "site": "demo"}
+        if self._kafka:
+            config["kafka"] = {"servers": [self.kafka.bootstrap], "prefix": self.prefix}
+        if self.routers:
+            config["meshes"] = {MESH: {"urls": [r.url for r in self.routers.values()], "interval": "1s"}}
+            config["endpoints"] = {name: {"url": r.url, "mesh": MESH} for name, r in self.routers.items()}
+        if self._artemis:
+            config["brokers"] = {
+                self.artemis.name: {
+                    "jolokia": self.artemis.jolokia_url,
+                    "origin": self.artemis.origin,
+                    "mesh": MESH,
+                    "auth": {"user": self.artemis.user, "password_file": str(self.artemis.password_file)},
+                    "interval": "1s",
+                    "queues": {"include": ["inflight.*"]},
+                }
+            }
+            config.setdefault("endpoints", {})["broker"] = {
+                "url": f"amqp://{LOOPBACK}:{self.artemis.port}",
+                "mesh": MESH,
+            }
+        return config

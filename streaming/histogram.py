@@ -1,0 +1,238 @@
+"""Latency histograms: the layout and the encoding of HdrHistogram, computed with NumPy.
+
+1 ns to 1 h at 3 significant digits: below 2,048 ns a bucket is 1 ns wide, above it at most 1/1,024 of its value.
+Values are kept as bucket indexes and, where many, as sorted (index, count) pairs.
+"""
+
+from __future__ import annotations
+
+import base64
+import struct
+import zlib
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+LOWEST_NS: Final = 1
+HIGHEST_NS: Final = 3_600_000_000_000
+DIGITS: Final = 3
+BUCKETS: Final = 33_792  # as the hdrhistogram package counts them, for these three
+
+Ints = NDArray[np.int64]
+Indexes = NDArray[np.uint16]
+
+_MANTISSA_SHIFT: Final = 42  # of a float64: leaves the exponent and the ten highest bits of the mantissa
+_OFFSET: Final = (1023 + 9) << 10
+_LINEAR: Final = 1_024  # below it the index is the value
+_COMPACT_AT: Final = 4_096  # indexes kept as they came, before they are counted
+
+_OUTER: Final = struct.Struct(">II")
+_INNER: Final = struct.Struct(">IIIIQQd")
+_COOKIE_OUTER: Final = 0x1C849304 | 0x10
+_COOKIE_INNER: Final = 0x1C849303 | 0x10
+
+
+class BadHistogram(ValueError):  # noqa: N818 -- it is the histogram that is bad
+    """This text is no HdrHistogram V2 of this layout."""
+
+
+def indexes(values_ns: Ints) -> Indexes:
+    """The bucket of each value; below 0 counts as 0, above an hour as an hour."""
+    clipped = np.minimum(np.maximum(values_ns, 0), HIGHEST_NS)
+    # The bits of a float64 are already a logarithmic layout: exponent, then the leading bits of the value.
+    found = (clipped.astype(np.float64).view(np.int64) >> _MANTISSA_SHIFT) - _OFFSET
+    small = clipped < _LINEAR
+    if small.any():
+        found = np.where(small, clipped, found)
+    return found.astype(np.uint16)
+
+
+def lowest(index: Any) -> Any:
+    """The least value of a bucket (of an int, or of an array of them)."""
+    index = np.asarray(index, np.int64)
+    bucket = np.maximum((index >> 10) - 1, 0)
+    return (index - (bucket << 10)) << bucket
+
+
+def highest(index: Any) -> Any:
+    """The greatest value of a bucket: what percentiles give, as in the hdrhistogram package."""
+    index = np.asarray(index, np.int64)
+    bucket = np.maximum((index >> 10) - 1, 0)
+    return ((index - (bucket << 10) + 1) << bucket) - 1
+
+
+class Histogram:
+    """Counts by bucket, sparse."""
+
+    __slots__ = ("_counts", "_keys", "_pending", "_pending_count")
+
+    def __init__(self) -> None:
+        self._keys: Indexes = np.empty(0, np.uint16)
+        self._counts: Ints = np.empty(0, np.int64)
+        self._pending: list[Indexes] = []
+        self._pending_count = 0
+
+    def record(self, found: Indexes) -> None:
+        """Count buckets, given as `indexes` gives them; the array must not change afterwards."""
+        self._pending.append(found)
+        self._pending_count += len(found)
+        if self._pending_count >= _COMPACT_AT:
+            self._compact()
+
+    def add(self, other: Histogram) -> None:
+        """Count what the other has counted."""
+        keys, counts = other.pairs()
+        self._compact()
+        self._merge(keys, counts)
+
+    def pairs(self) -> tuple[Indexes, Ints]:
+        """Buckets with something in them, ascending, and how much."""
+        self._compact()
+        return self._keys, self._counts
+
+    @classmethod
+    def of_pairs(cls, keys: Indexes, counts: Ints) -> Histogram:
+        found = cls()
+        found._keys, found._counts = keys, counts
+        return found
+
+    @property
+    def count(self) -> int:
+        return int(self._counts.sum()) + self._pending_count
+
+    def percentiles(self, shares_above: Sequence[tuple[int, int]]) -> list[int]:
+        """For each share (over, of): the value which that share of the counted values is above.
+
+        The rank is exact (count minus the whole part of count × over / of), the value is its bucket's highest.
+        """
+        keys, counts = self.pairs()
+        if not len(keys):
+            raise ValueError("an empty histogram has no percentiles")
+        reached = np.cumsum(counts)
+        total = int(reached[-1])
+        ranks = [max(total - total * over // of, 1) for over, of in shares_above]
+        return [int(value) for value in highest(keys[np.searchsorted(reached, ranks)])]
+
+    def at_most(self, bound_ns: int) -> int:
+        """How many values are in buckets up to the bound's own."""
+        keys, counts = self.pairs()
+        last = int(indexes(np.asarray([bound_ns], np.int64))[0])
+        return int(counts[: int(np.searchsorted(keys, last, "right"))].sum())
+
+    def encode(self) -> str:
+        """HdrHistogram V2, compressed, base64."""
+        keys, counts = self.pairs()
+        payload = _varints(_zigzag(_with_zeros(keys, counts)))
+        inner = _INNER.pack(_COOKIE_INNER, len(payload), 0, DIGITS, LOWEST_NS, HIGHEST_NS, 1.0)
+        squeezed = zlib.compress(inner + payload)
+        return base64.b64encode(_OUTER.pack(_COOKIE_OUTER, len(squeezed)) + squeezed).decode("ascii")
+
+    def _compact(self) -> None:
+        if not self._pending:
+            return
+        fresh = self._pending[0] if len(self._pending) == 1 else np.concatenate(self._pending)
+        self._pending = []
+        self._pending_count = 0
+        if not len(fresh):
+            return
+        base = int(fresh.min())
+        dense = np.bincount(fresh - np.uint16(base))
+        used = np.flatnonzero(dense)
+        self._merge((used + base).astype(np.uint16), dense[used])
+
+    def _merge(self, keys: Indexes, counts: Ints) -> None:
+        if not len(self._keys):
+            self._keys, self._counts = keys, counts
+            return
+        if not len(keys):
+            return
+        base = min(int(keys[0]), int(self._keys[0]))
+        dense = np.zeros(max(int(keys[-1]), int(self._keys[-1])) + 1 - base, np.int64)
+        dense[keys - np.uint16(base)] = counts
+        dense[self._keys - np.uint16(base)] += self._counts
+        used = np.flatnonzero(dense)
+        self._keys, self._counts = (used + base).astype(np.uint16), dense[used]
+
+
+def decode(text: str) -> Histogram:
+    """The histogram in this text; BadHistogram where there is none of this layout."""
+    try:
+        data = base64.b64decode(text, validate=True)
+        cookie, length = _OUTER.unpack_from(data)
+        if cookie & ~0xF0 != _COOKIE_OUTER & ~0xF0 or length != len(data) - _OUTER.size:
+            raise BadHistogram("not a compressed HdrHistogram V2")
+        expand = zlib.decompressobj()
+        inner = expand.decompress(data[_OUTER.size :], _INNER.size + 9 * BUCKETS)
+        cookie, length, offset, digits, least, most, _ratio = _INNER.unpack_from(inner)
+    except BadHistogram:
+        raise
+    except (ValueError, struct.error, zlib.error) as error:
+        raise BadHistogram(f"not an HdrHistogram: {error}") from None
+    if cookie & ~0xF0 != _COOKIE_INNER & ~0xF0 or length != len(inner) - _INNER.size or offset:
+        raise BadHistogram("the histogram's inner header or length is wrong")
+    if (digits, least, most) != (DIGITS, LOWEST_NS, HIGHEST_NS):
+        raise BadHistogram(f"another layout: {least} ns to {most} ns at {digits} digits")
+    return _from_words(_unzigzag(_read_varints(np.frombuffer(inner, np.uint8, offset=_INNER.size))))
+
+
+def _with_zeros(keys: Indexes, counts: Ints) -> Ints:
+    """The counts in order, with each run of zeros before one as a negative number, or 0 for a single one."""
+    index = keys.astype(np.int64)
+    zeros = np.diff(index, prepend=-1) - 1
+    words = np.empty((len(index), 2), np.int64)
+    words[:, 0] = np.where(zeros > 1, -zeros, 0)
+    words[:, 1] = counts
+    keep = np.ones((len(index), 2), np.bool_)
+    keep[:, 0] = zeros > 0
+    return words[keep]
+
+
+def _from_words(words: Ints) -> Histogram:
+    steps = np.where(words < 0, -words, 1)
+    if len(words) and (int(steps.max()) > BUCKETS or int(steps.sum()) > BUCKETS):
+        raise BadHistogram(f"more than {BUCKETS} buckets")
+    places = np.cumsum(steps) - 1
+    used = words > 0
+    return Histogram.of_pairs(places[used].astype(np.uint16), words[used])
+
+
+def _zigzag(words: Ints) -> Ints:
+    return (words << 1) ^ (words >> 63)
+
+
+def _unzigzag(words: Ints) -> Ints:
+    return (words >> 1) ^ -(words & 1)
+
+
+def _varints(words: Ints) -> bytes:
+    """LEB128 of each; counts stay far below the 63 bits where HdrHistogram's ninth byte would differ."""
+    lengths = np.ones(len(words), np.int64)
+    for bits in range(7, 63, 7):
+        more = words >> bits != 0
+        if not more.any():
+            break
+        lengths += more
+    ends = np.cumsum(lengths)
+    out = np.zeros(int(ends[-1]) if len(ends) else 0, np.uint8)
+    starts = ends - lengths
+    for place in range(int(lengths.max()) if len(lengths) else 0):
+        here = lengths > place
+        part = (words[here] >> (7 * place)) & 0x7F
+        out[starts[here] + place] = part | np.where(lengths[here] > place + 1, 0x80, 0)
+    return out.tobytes()
+
+
+def _read_varints(data: NDArray[np.uint8]) -> Ints:
+    if not len(data):
+        return np.empty(0, np.int64)
+    last = np.flatnonzero(data < 0x80)  # noqa: PLR2004 -- the continuation bit
+    if not len(last) or int(last[-1]) != len(data) - 1:
+        raise BadHistogram("a number is cut off")
+    starts = np.concatenate(([0], last[:-1] + 1))
+    place = np.arange(len(data)) - np.repeat(starts, last - starts + 1)
+    if int(place.max()) > 8:  # noqa: PLR2004 -- 9 bytes hold 63 bits
+        raise BadHistogram("a number is too long")
+    parts = (data & 0x7F).astype(np.int64) << (7 * place)
+    return np.add.reduceat(parts, starts)

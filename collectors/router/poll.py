@@ -1,0 +1,256 @@
+"""One poll of a mesh as a state machine: requests out, replies in, nothing of sockets or of the clock."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from collectors.router import management, schema
+from collectors.router.management import Nodes, Query, Reply, Request
+from collectors.router.rows import BadReply, Refused, Table, parse
+from collectors.router.schema import Entity, Flavour
+
+# A router drops presettled messages, which replies are, once more than a link's capacity wait: 250 unless
+# told otherwise. One that answers slowly must not hold the others' places either.
+WINDOW: Final = 128
+PATIENCE_NS: Final = 300_000_000
+MAX_ROUTERS: Final = 2000
+MAX_ROWS: Final = 100_000
+MAX_NOTES: Final = 100
+
+Kind = Literal["local", "interior", "edge"]
+Result = Literal["ok", "timeout", "unreachable", "denied", "bad_reply"]
+
+
+@dataclass(slots=True)
+class Asked:
+    """One router in this poll."""
+
+    kind: Kind
+    address: str
+    flavour: Flavour
+    guessed: bool
+    router: str | None = None  # the id it was found by; None for the one we are connected to, until it says
+    tables: dict[str, Table] = field(default_factory=dict)
+    open: int = 0
+    failure: tuple[Result, str] | None = None
+    faults: Counter[str] = field(default_factory=Counter)
+    started_ns: int = 0
+    ended_ns: int = 0
+
+    @property
+    def result(self) -> Result:
+        return self.failure[0] if self.failure else "ok"
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    asked: Asked
+    request: Request
+    at_ns: int
+
+
+class Poll:
+    """Asks the router at the other end, all it knows from before, and all it hears of on the way.
+
+    `tags` gives the correlation ids, unique over the life of the connection; `local` is the id of the router
+    at the other end, once it is known.
+    """
+
+    def __init__(
+        self,
+        flavour: Flavour,
+        known: Mapping[str, tuple[Kind, Flavour]],
+        tags: Iterator[int],
+        local: str | None = None,
+    ) -> None:
+        self._default = flavour
+        self._tags = tags
+        self._queue: deque[tuple[Asked, Request]] = deque()
+        self._sent: dict[str, _Sent] = {}
+        self._answered: set[str] = set()
+        self._local = Asked("local", schema.LOCAL, flavour, guessed=True)
+        self.asked: dict[str, Asked] = {}
+        self.faults: Counter[str] = Counter()  # replies that belong to no router of this poll
+        self.omitted = 0
+        self.heard: set[str] = set()  # routers that another one told of in this poll
+        self.notes: list[str] = []  # for the log, one for each kind of fault and router
+        self._known = known
+        self._ask(self._local, self._who(self._local))
+        self._ask(self._local, Nodes(schema.LOCAL))
+        for router, (kind, _) in known.items():
+            if router != local:
+                self._add(router, "edge" if kind == "edge" else "interior")
+
+    @property
+    def done(self) -> bool:
+        return not self._queue and not self._sent
+
+    @property
+    def local(self) -> Asked:
+        return self._local
+
+    def take(self, now_ns: int, credit: int) -> list[tuple[str, Request]]:
+        """Requests to send now, with their tags."""
+        waiting = sum(1 for sent in self._sent.values() if now_ns - sent.at_ns < PATIENCE_NS)
+        room = min(credit, WINDOW - waiting)
+        taken: list[tuple[str, Request]] = []
+        while self._queue and len(taken) < room:
+            asked, request = self._queue.popleft()
+            if asked.failure:
+                asked.open -= 1
+                continue
+            tag = str(next(self._tags))
+            asked.started_ns = asked.started_ns or now_ns
+            self._sent[tag] = _Sent(asked, request, now_ns)
+            taken.append((tag, request))
+        return taken
+
+    def next_wake_ns(self) -> int | None:
+        """When a place may become free without a reply, if requests are waiting for one."""
+        if not self._queue:
+            return None
+        return min((sent.at_ns + PATIENCE_NS for sent in self._sent.values()), default=None)
+
+    def reply(self, data: bytes, now_ns: int) -> None:
+        """Take in whatever came; never raises for what a router says."""
+        try:
+            reply = management.decode(data)
+        except BadReply as bad:
+            self._fault(None, bad)
+            return
+        sent = self._sent.pop(reply.tag, None)
+        if sent is None:
+            reason = "repeated" if reply.tag in self._answered else "late_or_foreign"
+            self._fault(None, BadReply(reason, f"a reply to no open request ({reply.tag[:40]!r})"))
+            return
+        self._answered.add(reply.tag)
+        try:
+            if sent.asked.failure is None:
+                self._use(sent, reply)
+        except BadReply as bad:
+            self._bad(sent, bad, now_ns)
+        finally:
+            self._settled(sent.asked, now_ns)
+
+    def undelivered(self, tag: str, outcome: str, *, denied: bool, now_ns: int) -> None:
+        """The network gave a request back."""
+        sent = self._sent.pop(tag, None)
+        if sent is None:
+            return
+        if denied:
+            self._fail(sent.asked, "denied", f"may not send to {sent.request.to}")
+        else:
+            self._fail(sent.asked, "unreachable", f"a request to {sent.request.to} came back {outcome}")
+        self._settled(sent.asked, now_ns)
+
+    def expire(self, now_ns: int) -> None:
+        """The deadline: what has not been answered whole is down."""
+        for sent in self._sent.values():
+            self._fail(sent.asked, "timeout", f"no reply from {sent.request.to} in time")
+            sent.asked.ended_ns = now_ns
+        for asked, request in self._queue:
+            self._fail(asked, "timeout", f"{request.to} could not be asked in time")
+            asked.ended_ns = now_ns
+        self._sent.clear()
+        self._queue.clear()
+
+    def _ask(self, asked: Asked, request: Request) -> None:
+        asked.open += 1
+        self._queue.append((asked, request))
+
+    def _who(self, asked: Asked) -> Query:
+        return Query(asked.address, asked.flavour, asked.flavour.entities[0])
+
+    def _add(self, router: str, kind: Kind) -> None:
+        if router in self.asked or not router or "/" in router or router.isspace():
+            return
+        if len(self.asked) >= MAX_ROUTERS:
+            self.omitted += 1
+            return
+        known = self._known.get(router)
+        address = schema.edge_address(router) if kind == "edge" else schema.interior_address(router)
+        asked = Asked(kind, address, known[1] if known else self._default, guessed=True, router=router)
+        self.asked[router] = asked
+        self._ask(asked, self._who(asked))
+
+    def _use(self, sent: _Sent, reply: Reply) -> None:
+        asked, request = sent.asked, sent.request
+        body = reply.checked_body()
+        if isinstance(request, Nodes):
+            for router in management.node_ids(body):
+                self._hear(router, "interior")
+            return
+        entity = request.entity
+        page = parse(entity, body)
+        for reason, count in page.faults.items():
+            self._fault(asked, BadReply(reason, f"{count} in the reply for {entity.type}"), count)
+        if entity is asked.flavour.entities[0]:
+            self._identified(asked, page)
+        table = asked.tables.setdefault(entity.name, Table())
+        table.rows += page.rows
+        if entity.paged and page.came >= schema.PAGE and len(table.rows) < MAX_ROWS:
+            self._ask(asked, Query(asked.address, asked.flavour, entity, request.offset + page.came))
+        self._discover(entity, page)
+
+    def _discover(self, entity: Entity, page: Table) -> None:
+        if entity is schema.NODE:
+            for row in page.rows:
+                self._hear(row["id"], "interior")
+        elif entity is schema.CONNECTION:
+            for row in page.rows:
+                if row["role"] == "edge" and row["container"]:
+                    self._hear(row["container"], "edge" if row["direction"] == "in" else "interior")
+
+    def _hear(self, router: str, kind: Kind) -> None:
+        self.heard.add(router)
+        self._add(router, kind)
+
+    def _identified(self, asked: Asked, page: Table) -> None:
+        if len(page.rows) != 1:
+            raise BadReply("shape", f"{len(page.rows)} rows of {asked.flavour.prefix}router instead of one")
+        router = page.rows[0]["id"]
+        if asked.kind == "local":
+            asked.router = router
+            self.asked[router] = asked  # in place of itself, should it have been asked by its address as well
+            self.heard.add(router)
+            self._default = asked.flavour
+        elif router != asked.router:
+            raise BadReply("identity", f"{asked.address} answered as {router}")
+        asked.guessed = False
+        for entity in asked.flavour.entities[1:]:
+            self._ask(asked, Query(asked.address, asked.flavour, entity))
+
+    def _bad(self, sent: _Sent, bad: BadReply, now_ns: int) -> None:
+        asked, request = sent.asked, sent.request
+        first = isinstance(request, Query) and request.entity is asked.flavour.entities[0]
+        if first and asked.guessed and isinstance(bad, Refused) and bad.status == 400:  # noqa: PLR2004 -- no such type
+            asked.guessed = False
+            asked.flavour = schema.other(asked.flavour)
+            self._ask(asked, self._who(asked))
+            return
+        self._fault(asked, bad)
+        if isinstance(request, Nodes):
+            return  # the node table tells the same
+        if isinstance(bad, Refused) and not first:
+            return  # one entity that this router does not tell of; the others hold
+        self._fail(asked, "bad_reply", str(bad))
+        asked.ended_ns = now_ns
+
+    def _fail(self, asked: Asked, result: Result, text: str) -> None:
+        if asked.failure is None:
+            asked.failure = (result, text)
+
+    def _settled(self, asked: Asked, now_ns: int) -> None:
+        asked.open -= 1
+        if asked.open <= 0:
+            asked.ended_ns = now_ns
+
+    def _fault(self, asked: Asked | None, bad: BadReply, count: int = 1) -> None:
+        counts = asked.faults if asked else self.faults
+        counts[bad.reason] += count
+        who = asked.router or asked.address if asked else "the mesh"
+        if len(self.notes) < MAX_NOTES:
+            self.notes.append(f"{who}: {bad.reason}: {bad}")

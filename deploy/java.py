@@ -10,33 +10,37 @@ from collections.abc import Mapping
 from pathlib import Path
 
 OLDEST = 17
-TOLD = "Spark, Kafka and Artemis need Java 17 or newer"
-REMEDY = (
+WHY = "Spark, Kafka and Artemis need Java 17 or newer"
+_INSTALL = (
     "install one (Debian: apt-get install default-jre-headless; Fedora: dnf install java-21-openjdk-headless)"
     " or point JAVA_HOME at one"
 )
 
 
 class NoJavaError(Exception):
-    """No Java, or too old a one; the text says what to do."""
+    """No Java, or too old a one; `finding` is what was found, the whole text says what to do as well."""
+
+    def __init__(self, finding: str) -> None:
+        self.finding = finding
+        super().__init__(f"{WHY}, but {finding}; {_INSTALL}")
 
 
 def find_java(environ: Mapping[str, str] | None = None) -> Path:
-    """Finds the `java` of JAVA_HOME, else of the PATH, that is new enough."""
+    """Finds the `java` of JAVA_HOME, else of the PATH, and makes sure that it is new enough."""
     environ = os.environ if environ is None else environ
     home = environ.get("JAVA_HOME")
     if home:
         java, where = Path(home) / "bin" / "java", f"JAVA_HOME={home}"
         if not os.access(java, os.X_OK):
-            raise NoJavaError(f"{TOLD}, but {where} has no bin/java: correct or unset JAVA_HOME, or {REMEDY}")
+            raise NoJavaError(f"{where} has no bin/java: correct or unset JAVA_HOME")
     else:
         found = shutil.which("java", path=environ.get("PATH"))
         if not found:
-            raise NoJavaError(f"{TOLD}, and there is no java on the PATH: {REMEDY}")
+            raise NoJavaError("there is no java on the PATH")
         java, where = Path(found), found
     version = java_version(java)
     if version < OLDEST:
-        raise NoJavaError(f"{TOLD}, but {where} is Java {version}: {REMEDY}")
+        raise NoJavaError(f"{where} is Java {version}")
     return java
 
 
@@ -45,11 +49,11 @@ def java_version(java: Path) -> int:
     try:
         ran = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired) as e:
-        raise NoJavaError(f"{TOLD}, but `{java} -version` could not be run ({e}): {REMEDY}") from e
+        raise NoJavaError(f"`{java} -version` could not be run: {e}") from e
     told = ran.stderr + ran.stdout
     found = re.search(r'version "(\d+)(?:\.(\d+))?', told)
     if not found:
         last = (told.strip().splitlines() or ["nothing"])[-1]
-        raise NoJavaError(f"{TOLD}, but `{java} -version` said: {last}; {REMEDY}")
+        raise NoJavaError(f"`{java} -version` said: {last}")
     first, second = found.groups()
     return int(second or 0) if first == "1" else int(first)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import select
 import shutil
 import subprocess
 import xml.etree.ElementTree as ET
@@ -24,6 +25,14 @@ MAVEN_CENTRAL = "https://repo1.maven.org/maven2/"
 _M = "http://ant.apache.org/ivy/maven"
 ET.register_namespace("m", _M)  # Ivy goes by the prefix
 _ATTEMPTS = 3
+SILENCE_SECONDS = 40.0
+# What Ivy says, among much else, when something does not come: the first that is found tells it best.
+_REASONS = (
+    r"no answer for [\d.]+ s",
+    r"\w+Exception: [^)\n]*",
+    r"Host \S+ not found",
+    r"[^\n]*access error[^\n]*",
+)
 
 
 @dataclass(frozen=True)
@@ -74,7 +83,7 @@ def fetch(
     with _showing(console, len(wanted), total_bytes) as show:
         for _ in range(_ATTEMPTS):
             before = _there(wanted, ivy_cache)
-            output = _run_ivy(wanted, ivy_cache, java, lambda: show(_there(wanted, ivy_cache), ivy_cache))
+            said = _run_ivy(wanted, ivy_cache, java, lambda: show(_there(wanted, ivy_cache), ivy_cache))
             there = _there(wanted, ivy_cache)
             if len(there) == len(wanted) or len(there) == len(before):
                 break
@@ -87,8 +96,8 @@ def fetch(
         (ivy_cache / jar.file).replace(folder / jar.file)
     if len(there) < len(wanted):
         missing = [jar.file for jar in wanted if jar not in there]
-        (folder / "fetch.log").write_text(output)
-        raise Problem(_failure(missing, output, folder / "fetch.log"))
+        (folder / "fetch.log").write_text(said)
+        raise Problem(_failure(missing, said, folder / "fetch.log"))
     shutil.rmtree(ivy_cache)
 
 
@@ -97,8 +106,11 @@ def _there(wanted: list[Jar], ivy_cache: Path) -> list[Jar]:
     return [jar for jar in wanted if (ivy_cache / jar.file).exists()]
 
 
-def _run_ivy(wanted: list[Jar], ivy_cache: Path, java: Path, on_line: Callable[[], None]) -> str:
-    """Runs Ivy for the jars and returns what it said; stops it at the first sign that there is no network."""
+def _run_ivy(wanted: list[Jar], ivy_cache: Path, java: Path, on_progress: Callable[[], None]) -> str:
+    """Runs Ivy for the jars and returns what it said; stops it when it has said nothing for long.
+
+    It says something for each jar found and each piece of one, and nothing at all while no server answers.
+    """
     ivy_file = ivy_cache / "wanted.xml"
     confs = "".join(f'<conf name="{conf}"/>' for conf in sorted({c for jar in wanted for c in jar.confs}))
     jars = "".join(jar.xml for jar in wanted)
@@ -112,20 +124,23 @@ def _run_ivy(wanted: list[Jar], ivy_cache: Path, java: Path, on_line: Callable[[
         *("-cp", str(_ivy_jar()), "org.apache.ivy.Main"),
         *("-settings", str(SETTINGS_FILE), "-ivy", str(ivy_file)),
     ]
-    lines: list[str] = []
-    with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as ivy:
-        assert ivy.stdout is not None  # noqa: S101 -- it is a pipe; this tells mypy
+    said = bytearray()
+    ours, its = os.pipe()
+    with (
+        os.fdopen(ours, "rb", buffering=0) as pipe,
+        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=its, stderr=subprocess.STDOUT) as ivy,
+    ):
+        os.close(its)
         try:
-            for line in ivy.stdout:
-                lines.append(line)
-                on_line()
-                if "Server access error" in line:
-                    break
+            while select.select([pipe], [], [], SILENCE_SECONDS)[0]:
+                piece = pipe.read(65536)
+                if not piece:
+                    return said.decode(errors="replace")
+                said += piece
+                on_progress()
         finally:
             ivy.terminate()
-    return "".join(lines)
+    return f"{said.decode(errors='replace')}\nno answer for {SILENCE_SECONDS:g} s\n"
 
 
 def _ivy_jar() -> Path:
@@ -144,10 +159,10 @@ def proxy_options(environ: Mapping[str, str]) -> Iterator[str]:
             yield f"-D{scheme}.proxyPort={proxy.port or 8080}"
 
 
-def _failure(missing: list[str], output: str, log: Path) -> str:
+def _failure(missing: list[str], said: str, log: Path) -> str:
     what = missing[0] if len(missing) == 1 else f"{missing[0]} and {len(missing) - 1} more jars"
-    reason = re.search(r"\((?:java\.\w+|javax\.[\w.]+)\.(\w+?)(?:Exception)?: ([^)]*)\)", output)
-    why = f" ({reason[1]}: {reason[2]})" if reason else ""
+    reasons = (found[0] for pattern in _REASONS if (found := re.search(pattern, said)))
+    why = f" ({next(reasons, 'it has no such file')})"
     return (
         f"could not fetch {what} from {maven_root()}{why}: run again when the network is back (what has come "
         f"is kept); behind a mirror set INFLIGHT_MAVEN_ROOT; all that Ivy said is in {log}"

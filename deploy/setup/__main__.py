@@ -55,10 +55,10 @@ def _environment() -> None:
 
 def _check(asked: list[needs.Need], *, may_install: bool) -> None:
     absent = needs.missing(asked)
-    if absent and may_install and needs.can_install():
-        _say(f"missing here: {', '.join(need.what for need in absent)}")
-        _say(f"this is Debian and you are root: installing {needs.packages(absent)}")
-        needs.install(absent)
+    if may_install and (ours := needs.installable(absent)):
+        _say(f"missing here: {', '.join(need.what for need in ours)}")
+        _say(f"this is Debian and you are root: installing {needs.packages(ours)}")
+        needs.install(ours)
         absent = needs.missing(absent)
     if absent:
         raise SetupError(needs.explain(absent))

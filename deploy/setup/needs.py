@@ -105,12 +105,9 @@ def missing(needs: list[Need]) -> list[Need]:
 
 def explain(absent: list[Need]) -> str:
     """Says what is missing, why it is asked for, and the line that installs it."""
-    lines = ["this machine lacks:"]
-    for need in absent:
-        lines.append(f"  - {need.what}: {need.why}")
-        if need is JAVA:
-            lines.append(f"      {_about_java()}")
-    lines += [
+    lines = [
+        "this machine lacks:",
+        *(f"  - {need.what}: {need.why}{_about_java() if need is JAVA else ''}" for need in absent),
         "Install, then run the same command again:",
         f"  Debian, Ubuntu:  apt-get update && apt-get install {packages(absent)}",
         f"  Fedora:          dnf install {' '.join(need.fedora for need in absent)}",
@@ -124,14 +121,15 @@ def packages(absent: list[Need]) -> str:
     return " ".join(need.debian for need in absent)
 
 
-def can_install() -> bool:
-    """Tells whether we may install Debian packages: as root, where nobody said no."""
-    return (
+def installable(absent: list[Need]) -> list[Need]:
+    """Returns what we may install and what that would help: on Debian, as root, where nobody said no."""
+    may = (
         Path("/etc/debian_version").exists()
         and shutil.which("apt-get") is not None
         and os.geteuid() == 0
         and os.environ.get("INFLIGHT_SETUP_APT", "1") != "0"
     )
+    return [need for need in absent if may and not (need is JAVA and os.environ.get("JAVA_HOME"))]
 
 
 def install(absent: list[Need]) -> None:
@@ -150,5 +148,5 @@ def _about_java() -> str:
     try:
         find_java()
     except NoJavaError as e:
-        return str(e).split(": ")[0]
+        return f"; {e.finding}"
     return ""

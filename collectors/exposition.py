@@ -15,10 +15,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
-from prometheus_client import CollectorRegistry
+from prometheus_client import CollectorRegistry, disable_created_metrics
 from prometheus_client.exposition import choose_encoder
 
 _log: Final = logging.getLogger("inflight.http")
+
+disable_created_metrics()  # a second series for each counter, which is in no catalogue and nobody reads
 
 REQUEST_SECONDS: Final = 10.0  # for a request to come whole, and for each piece of an answer to go out
 MAX_CONNECTIONS: Final = 64

@@ -11,12 +11,15 @@ LATENCY_BUCKETS_SECONDS: Final = (
     *(1.0, 2.5, 5.0, 10.0, 30.0),
 )
 
-Kind = Literal["gauge", "counter", "histogram", "info"]
+Kind = Literal["gauge", "counter", "histogram", "info", "summary"]
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One metric; an info metric is a gauge that is always 1, and a counter's name ends in `_total`."""
+    """One metric; a counter's name ends in `_total`, an info metric is a gauge that is always 1.
+
+    A summary has quantiles and nothing else: the label `quantile` is reserved for that type.
+    """
 
     name: str
     kind: Kind
@@ -58,8 +61,8 @@ _SECTIONS: Final[dict[str, tuple[tuple[str, Kind, tuple[str, ...], str], ...]]] 
         ("path_received_bytes_total", "counter", _P, "Bytes of the bodies of messages received."),
         ("path_response_latency_seconds", "histogram", _P, "Received less intended, in final windows."),
         ("path_service_latency_seconds", "histogram", _P, "Received less sent, in final windows; off by default."),
-        ("path_window_latency_seconds", "gauge", (*_P, "basis", "quantile"), "Latency in the last final window; quantile 1 is the maximum."),
-        ("path_window_jitter_seconds", "gauge", (*_P, "quantile"), "Absolute inter-packet delay variation in the last final window."),
+        ("path_window_latency_seconds", "summary", (*_P, "basis", "quantile"), "Latency in the last final window; quantile 1 is the maximum."),
+        ("path_window_jitter_seconds", "summary", (*_P, "quantile"), "Absolute inter-packet delay variation in the last final window."),
         ("path_window_jitter_max_seconds", "gauge", _P, "Largest signed delay variation in the last final window."),
         ("path_window_jitter_min_seconds", "gauge", _P, "Smallest signed delay variation in the last final window."),
         ("path_window_messages", "gauge", (*_P, "class"), "Messages by class in the last final window."),
@@ -68,7 +71,7 @@ _SECTIONS: Final[dict[str, tuple[tuple[str, Kind, tuple[str, ...], str], ...]]] 
         ("path_suspect_messages", "gauge", _P, "Messages missing for longer than usual, not final yet."),
         ("path_pending_messages", "gauge", _P, "Messages sent whose windows are not final yet."),
         ("path_outage_seconds", "gauge", _P, "Running stretch of send time with nothing delivered."),
-        ("path_outage_seconds_total", "counter", _P, "Stretches of send time with nothing delivered that have ended."),
+        ("path_outage_seconds_total", "counter", _P, "Send time with nothing delivered, in final windows."),
         ("path_windows_total", "counter", (*_P, "result"), "Final windows, complete or incomplete."),
         ("path_clock_offset_seconds", "gauge", _P, "The receiver's clock less the sender's."),
         ("path_clock_error_bound_seconds", "gauge", _P, "How far off the clock offset may be."),
@@ -173,11 +176,13 @@ _SECTIONS: Final[dict[str, tuple[tuple[str, Kind, tuple[str, ...], str], ...]]] 
         ("stream_last_progress_timestamp_seconds", "gauge", ("query", ), "When the query last finished a batch."),
         ("stream_batch_seconds", "histogram", ("query", "phase" ), "Duration of batches by phase."),
         ("stream_records_total", "counter", ("query", ), "Records read."),
+        ("stream_records_lost_total", "counter", ("query", ), "Records that Kafka had dropped before they were read."),
+        ("stream_restarts_total", "counter", ("query", ), "Failures after which the query started again from its checkpoint."),
         ("stream_dead_letters_total", "counter", ("query", "reason" ), "Records put aside, by reason."),
     ),
     "the exporter": (
         ("exporter_freshness_seconds", "histogram", (), "From received to visible here."),
-        ("exporter_rows_total", "counter", ("topic", "result" ), "Rows read: used, repeat, or bad."),
+        ("exporter_rows_total", "counter", ("topic", "result" ), "Rows read: used; repeat; old, a revision of a window that was not counted here; or bad."),
         ("exporter_accounting_errors_total", "counter", (), "Windows whose classes do not add up; must stay 0."),
     ),
 }

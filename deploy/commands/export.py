@@ -1,0 +1,58 @@
+"""`inflight export`: results from Kafka to /metrics, to the live page and to `inflight top`."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from pathlib import Path
+
+import click
+from prometheus_client import CollectorRegistry
+
+from collectors.exposition import ListenError
+from collectors.kafka_client import KafkaSetupError
+from collectors.secrets import SecretError
+from deploy.errors import Problem
+from deploy.options import config_option, load_config
+from deploy.results import add_build_info, serve_results
+from deploy.signals import stop_on_signals
+from streaming.exporter import Exporter
+from streaming.exporter.consumer import Consumer
+from streaming.exporter.saved import NewerState, StateFile
+
+_log = logging.getLogger("inflight.exporter")
+
+
+@click.command(short_help="Serve results from Kafka: /metrics and a live page.")
+@config_option
+@click.option("--listen", help="Address to listen on, HOST:PORT; goes before the config's `export.listen`.")
+def command(config_file: Path, listen: str | None) -> None:
+    """Read final and live results from Kafka, and serve them.
+
+    /metrics is for Prometheus, / is a page for people, and `inflight top` shows the same in a terminal.
+    Counters survive a restart: they are kept under the config's `state` folder.
+    """
+    config = load_config(config_file)
+    if config.kafka is None:
+        raise Problem(
+            f"{config_file} has no `kafka`: `inflight export` reads results from Kafka;"
+            " `inflight run` does everything in one process"
+        )
+    registry = CollectorRegistry()
+    add_build_info(registry, "exporter", config)
+    exporter = Exporter(config, registry)
+    state = StateFile(config.state / "exporter.json", config.kafka.prefix)
+    try:
+        consumer = Consumer(exporter, config.kafka, state)
+        consumer.load()
+        address = listen or config.export.listen
+        server = serve_results(exporter, registry, address, consumer.not_ready)
+    except (KafkaSetupError, SecretError, NewerState, ListenError) as error:
+        raise Problem(str(error)) from None
+    stop = threading.Event()
+    stop_on_signals(stop)
+    _log.info("serving %s/metrics", server.url)
+    try:
+        consumer.run(stop)
+    finally:
+        server.close()

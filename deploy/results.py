@@ -1,0 +1,54 @@
+"""What `export` and `run` serve: /metrics with the paths in it, and the live page."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Gauge, generate_latest
+
+from collectors.config import Config
+from collectors.exposition import Exposition, Request, Response
+from collectors.metrics import CATALOGUE
+from streaming.exporter import Exporter
+
+_TEXT: Final = "text/plain; version=0.0.4; charset=utf-8"
+
+
+def serve_results(
+    exporter: Exporter,
+    registry: CollectorRegistry,
+    listen: str,
+    not_ready: Callable[[], str | None] = lambda: None,
+) -> Exposition:
+    """Serve until closed; while `not_ready` has a reason, without the paths' counters.
+
+    Counters behind those of the last life would look like a restart to Prometheus.
+    """
+
+    def metrics(request: Request) -> Response:
+        text = generate_latest(registry)
+        if not_ready() is None:
+            text += exporter.render().encode()
+        if "gzip" in request.headers.get("accept-encoding", ""):
+            packed = gzip.compress(text, compresslevel=1)
+            return Response(packed, _TEXT, headers={"Content-Encoding": "gzip"})
+        return Response(text, _TEXT)
+
+    return Exposition(listen, registry, not_ready, {"/metrics": metrics})
+
+
+def add_build_info(registry: CollectorRegistry, part: str, config: Config) -> None:
+    """`build_info` of this process: parts whose config hashes differ do not run on the same config."""
+    metric = CATALOGUE["build_info"]
+    gauge = Gauge(metric.full_name, metric.help, metric.labels, registry=registry)
+    gauge.labels(part, version("inflight-monitor"), config_hash(config)).set(1)
+
+
+def config_hash(config: Config) -> str:
+    """Short; `site` and `state` are of the host, not of the config that hosts share."""
+    text = config.model_dump_json(exclude={"site", "state"})
+    return hashlib.blake2b(text.encode(), digest_size=4).hexdigest()

@@ -1,0 +1,186 @@
+"""One path's counters: exact over repeats, replays and revisions, from final rows alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, NamedTuple
+
+import numpy as np
+
+from collectors.metrics import LATENCY_BUCKETS_SECONDS
+from collectors.records import UNSENT_REASONS, Ints
+from streaming.exporter.slo import Objective
+from streaming.histogram import decode, indexes
+from streaming.rows import CLASSES, Class, Latency, WindowRow
+
+Result = Literal["used", "repeat", "old"]
+BASES: Final = ("response", "service")
+BUCKETS_NS: Final = tuple(round(bound * 1e9) for bound in LATENCY_BUCKETS_SECONDS)
+# Received comes first among the classes, so nothing moves away from it.
+MOVES: Final = tuple(f"{a}>{b}" for a in CLASSES if a != "received" for b in CLASSES if a != b)
+PLAIN: Final = (
+    *("sent", "late", "duplicate", "redelivered", "reordered", "foreign", "unexpected", "negative"),
+    *("sent_bytes", "received_bytes", "outage_ns"),
+)
+
+
+class Epoch(NamedTuple):
+    """From this window on the path was counted under these rules: only their revisions concern it."""
+
+    from_ns: int
+    rules: str
+    window_ns: int
+
+
+class Revised(NamedTuple):
+    """The newest revision seen of a window."""
+
+    revision: int
+    moves: Mapping[str, int]
+
+
+@dataclass(slots=True)
+class Histogram:
+    """Counts at or below each bound of the catalogue, all, and the sum."""
+
+    at_or_below: list[int] = field(default_factory=lambda: [0] * len(BUCKETS_NS))
+    count: int = 0
+    sum_ns: int = 0
+
+
+def zeros() -> dict[str, int]:
+    """Every class and reason is there from 0 on, else the first loss would be no increase."""
+    keys = [
+        *PLAIN,
+        *(f"class.{name}" for name in CLASSES),
+        *(f"unsent.{name}" for name in UNSENT_REASONS),
+        *(f"moved.{name}" for name in MOVES),
+        *("windows.complete", "windows.incomplete"),
+    ]
+    return dict.fromkeys(keys, 0)
+
+
+@dataclass(slots=True)
+class Book:
+    """What is counted of a path, and what has been counted already.
+
+    Revision 0 comes in window order, so a high-water mark tells repeats. Revisions are told by their number,
+    for as long as they may still come: `keep_ns` of send time.
+    """
+
+    keep_ns: int
+    counts: dict[str, int] = field(default_factory=zeros)
+    histograms: dict[str, Histogram] = field(default_factory=lambda: {basis: Histogram() for basis in BASES})
+    since_ns: int | None = None
+    high_ns: int | None = None  # the end of the newest window counted
+    epochs: list[Epoch] = field(default_factory=list)
+    revised: dict[int, Revised] = field(default_factory=dict)  # by window start
+
+    def apply(self, row: WindowRow, objectives: Sequence[Objective], *, maintenance: bool) -> Result:
+        """Count a row once; `maintenance` keeps it out of the objectives."""
+        if row["revision"] == 0:
+            return self._count(row, objectives, maintenance=maintenance)
+        return self._revise(row)
+
+    def _count(self, row: WindowRow, objectives: Sequence[Objective], *, maintenance: bool) -> Result:
+        start_ns = row["window_start_ns"]
+        if self.high_ns is not None and start_ns < self.high_ns:
+            return "repeat"
+        slos = [slo for slo in objectives if slo.bound_ns is not None]
+        bounds_ns = np.asarray([*BUCKETS_NS, *(slo.bound_ns for slo in slos)], np.int64)
+        # Histograms are decoded before anything is counted: a row is counted whole or not at all.
+        below = {basis: _below(latency, bounds_ns) for basis, latency in _latencies(row)}
+        if self.since_ns is None:
+            self.since_ns = start_ns
+        self.high_ns = start_ns + row["window_ns"]
+        self._note_rules(row)
+        counts = self.counts
+        for name in PLAIN:
+            counts[name] += row[name]
+        for name in CLASSES:
+            counts[f"class.{name}"] += row["classes"].get(name, 0)
+        for reason, unsent in row["unsent"].items():
+            _add(counts, f"unsent.{reason}", unsent)
+        counts["windows.complete" if row["complete"] else "windows.incomplete"] += 1
+        for basis, latency in _latencies(row):
+            self._observe(basis, latency, below[basis])
+        if not maintenance:
+            received = row["classes"].get("received", 0)
+            within = dict(zip((s.name for s in slos), below["response"][len(BUCKETS_NS) :], strict=True))
+            for slo in objectives:
+                total = row["sent"] - row["classes"].get("unobserved", 0)
+                _add(counts, f"slo.{slo.name}.total", total)
+                _add(counts, f"slo.{slo.name}.good", within.get(slo.name, received))
+        self._forget()
+        return "used"
+
+    def _observe(self, basis: str, latency: Latency | None, below: Sequence[int]) -> None:
+        if latency is None:
+            return
+        total = self.histograms[basis]
+        total.at_or_below = [a + b for a, b in zip(total.at_or_below, below, strict=False)]
+        total.count += latency["count"]
+        # Negative latencies count as 0 in the histogram; a sum that falls would look like a restart.
+        total.sum_ns += max(0, latency["mean_ns"] * latency["count"])
+
+    def _revise(self, row: WindowRow) -> Result:
+        start_ns = row["window_start_ns"]
+        if self.since_ns is None or self.high_ns is None or not self._counted(row):
+            return "old"
+        if start_ns < self.high_ns - self.keep_ns:
+            return "repeat"
+        before = self.revised.get(start_ns, Revised(0, {}))
+        if row["revision"] <= before.revision:
+            return "repeat"
+        for move in {**before.moves, **row["moves"]}:
+            # Moves are cumulative since revision 0, and those of one message follow another: they only grow.
+            _add(self.counts, f"moved.{move}", max(0, row["moves"].get(move, 0) - before.moves.get(move, 0)))
+        self.revised[start_ns] = Revised(row["revision"], dict(row["moves"]))
+        return "used"
+
+    def _counted(self, row: WindowRow) -> bool:
+        """Whether this window's revision 0 is in the counters, under these rules."""
+        start_ns = row["window_start_ns"]
+        if self.since_ns is None or self.high_ns is None or not self.since_ns <= start_ns < self.high_ns:
+            return False
+        epoch = next((e for e in reversed(self.epochs) if e.from_ns <= start_ns), None)
+        return epoch is not None and (epoch.rules, epoch.window_ns) == (row["rules"], row["window_ns"])
+
+    def _note_rules(self, row: WindowRow) -> None:
+        if not self.epochs or self.epochs[-1][1:] != (row["rules"], row["window_ns"]):
+            self.epochs.append(Epoch(row["window_start_ns"], row["rules"], row["window_ns"]))
+
+    def _forget(self) -> None:
+        if self.high_ns is None:
+            return
+        oldest_ns = self.high_ns - self.keep_ns
+        for start_ns in [s for s in self.revised if s < oldest_ns]:
+            del self.revised[start_ns]
+        while len(self.epochs) > 1 and self.epochs[1].from_ns <= oldest_ns:
+            del self.epochs[0]
+
+
+def _latencies(row: WindowRow) -> tuple[tuple[str, Latency | None], ...]:
+    return ("response", row["response"]), ("service", row["service"])
+
+
+def _below(latency: Latency | None, bounds_ns: Ints) -> list[int]:
+    """How many are at or below each bound; one that falls into a bucket counts all of it (0.1 % wide)."""
+    if latency is None or not latency["count"]:
+        return [0] * len(bounds_ns)
+    keys, counts = decode(latency["hdr"]).pairs()
+    reached = np.concatenate(([0], np.cumsum(counts)))
+    found = reached[np.searchsorted(keys, indexes(bounds_ns), "right")]
+    return [int(n) for n in found]
+
+
+def class_after(counts: Mapping[str, int], name: Class) -> int:
+    """Messages of a class with all later revisions, not at first finality."""
+    gained = sum(n for key, n in counts.items() if key.startswith("moved.") and key.endswith(f">{name}"))
+    gone = sum(n for key, n in counts.items() if key.startswith(f"moved.{name}>"))
+    return counts[f"class.{name}"] + gained - gone
+
+
+def _add(counts: dict[str, int], key: str, value: int) -> None:
+    counts[key] = counts.get(key, 0) + value

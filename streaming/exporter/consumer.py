@@ -1,0 +1,211 @@
+"""Feeds the exporter from Kafka, exactly: offsets and counters are kept together in the state file.
+
+There is no consumer group: where to read on stands beside the counters, so that both are of one moment.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+from kafka import KafkaConsumer, TopicPartition
+from kafka.errors import KafkaError
+
+from collectors import events, topics
+from collectors.config import Kafka
+from collectors.kafka_client import client_kwargs
+from streaming import rows
+from streaming.exporter.core import Exporter
+from streaming.exporter.saved import DamagedState, Offsets, StateFile
+
+_log: Final = logging.getLogger("inflight.exporter")
+
+SAVE_SECONDS: Final = 10.0
+DISCOVER_SECONDS: Final = 5.0
+RETRY_SECONDS: Final = 2.0
+LOOK_BACK_MS: Final = 120_000  # for topics of which only the newest counts
+POLL_MS: Final = 250
+
+Apply = Callable[[bytes], None]
+
+
+class Consumer:
+    """Reads until `stop` is set; Kafka may come and go meanwhile."""
+
+    def __init__(self, exporter: Exporter, kafka: Kafka, state: StateFile) -> None:
+        self._exporter = exporter
+        self._kafka = kafka
+        self._state = state
+        self._kwargs = client_kwargs(kafka)
+        self._offsets: Offsets | None = None
+        self._fresh = True  # no state: what is in the topic at the first look is not counted
+        self._goals: dict[Any, int] = {}
+        self._next_save = self._next_discovery = 0.0
+        self._why_not: str | None = "not connected to Kafka yet"
+        self._apply: Final[dict[str, tuple[str, Apply]]] = {
+            topic.name(kafka.prefix): (topic.suffix, apply)
+            for topic, apply in (
+                (topics.WINDOWS, lambda data: exporter.apply_window(rows.decode_window(data))),
+                (topics.LIVE, lambda data: exporter.apply_live(rows.decode_live(data))),
+                (topics.EVENTS, lambda data: exporter.apply_event(events.decode(data))),
+            )
+        }
+        self._windows = topics.WINDOWS.name(kafka.prefix)
+        self._events = topics.EVENTS.name(kafka.prefix)
+
+    def not_ready(self) -> str | None:
+        """Why counters must not be shown yet, or None: behind the last life's they would look reset."""
+        return self._why_not
+
+    def load(self) -> None:
+        """Take up the saved state; NewerState where that would lose it."""
+        self._exporter.catching_up = True
+        try:
+            self._offsets = self._state.load(self._exporter)
+        except DamagedState as error:
+            aside = self._state.file.with_suffix(".damaged")
+            self._state.file.replace(aside)
+            _log.error("%s; it is kept as %s, and counters start from 0", error, aside.name)
+        self._fresh = self._offsets is None
+        self._offsets = self._offsets or {}
+
+    def run(self, stop: threading.Event) -> None:
+        """Read until told to stop, then save. Errors of Kafka are told and waited out."""
+        while not stop.is_set():
+            try:
+                consumer = KafkaConsumer(
+                    **self._kwargs,
+                    group_id=None,
+                    enable_auto_commit=False,
+                    auto_offset_reset="earliest",
+                    allow_auto_create_topics=False,
+                    fetch_max_wait_ms=POLL_MS,
+                    fetch_max_bytes=8 << 20,
+                    metadata_max_age_ms=30_000,
+                )
+            except (KafkaError, OSError, ValueError) as error:
+                servers = ", ".join(self._kafka.servers)
+                _log.warning("Kafka at %s cannot be reached: %s; trying again", servers, error)
+                stop.wait(RETRY_SECONDS)
+                continue
+            try:
+                self._read(consumer, stop)
+            except (KafkaError, OSError) as error:
+                _log.warning("reading from Kafka failed: %s: %s; trying again", type(error).__name__, error)
+                stop.wait(RETRY_SECONDS)
+            finally:
+                consumer.close()
+        self._save()
+
+    def _read(self, consumer: Any, stop: threading.Event) -> None:
+        self._goals.clear()
+        self._discover(consumer, only=self._events)
+        while not stop.is_set() and self._behind(consumer):
+            self._take(consumer)  # maintenance must be known before the windows that it is about
+        self._next_discovery = 0.0
+        while not stop.is_set():
+            if time.monotonic() >= self._next_discovery:
+                self._discover(consumer)
+                self._next_discovery = time.monotonic() + DISCOVER_SECONDS
+            if consumer.assignment():
+                self._take(consumer)
+            else:
+                stop.wait(RETRY_SECONDS)
+            self._look_ready(consumer)
+            if time.monotonic() >= self._next_save:
+                self._save()
+
+    def _take(self, consumer: Any) -> None:
+        for partition, records in consumer.poll(timeout_ms=POLL_MS, max_records=2_000).items():
+            topic, apply = self._apply[partition.topic]
+            for record in records:
+                self._one(topic, apply, record)
+            if partition.topic == self._windows and self._offsets is not None:
+                self._offsets.setdefault(partition.topic, {})[partition.partition] = records[-1].offset + 1
+
+    def _one(self, topic: str, apply: Apply, record: Any) -> None:
+        if record.value is None:
+            return  # compaction's mark that a key is gone
+        try:
+            apply(record.value)
+        except (ValueError, TypeError, KeyError, AttributeError, LookupError, RecursionError) as error:
+            self._exporter.count_bad(topic)
+            where = f"{record.topic}, partition {record.partition}, offset {record.offset}"
+            _log.warning("bad row at %s: %s: %s", where, type(error).__name__, str(error)[:300])
+
+    def _look_ready(self, consumer: Any) -> None:
+        if self._why_not is None:
+            return
+        if not any(partition.topic == self._windows for partition in consumer.assignment()):
+            self._why_not = f"there is no topic {self._windows} yet"
+        elif self._behind(consumer):
+            self._why_not = "reading what came while it was down"
+        else:
+            self._why_not, self._exporter.catching_up = None, False
+            _log.info("caught up with %s.*; counters are shown", self._kafka.prefix)
+
+    def _behind(self, consumer: Any) -> bool:
+        """Whether something that was in the topics at the first look has not been read yet."""
+        for partition in [p for p, goal in self._goals.items() if consumer.position(p) >= goal]:
+            del self._goals[partition]
+        return bool(self._goals)
+
+    def _discover(self, consumer: Any, only: str | None = None) -> None:
+        """Read partitions that are new, each from where it has to be read."""
+        names = [only] if only else list(self._apply)
+        there = {
+            TopicPartition(name, number)
+            for name in names
+            for number in consumer.partitions_for_topic(name) or ()
+        }
+        known = set(consumer.assignment())
+        new = sorted(there - known)
+        if not new:
+            return
+        first, end = consumer.beginning_offsets(new), consumer.end_offsets(new)
+        recent = self._recent(consumer, [p for p in new if p.topic not in {self._windows, self._events}])
+        consumer.assign(list(known | there))
+        for partition in new:
+            start = recent.get(partition, end[partition])
+            if partition.topic == self._windows:
+                start = self._start(partition, first[partition], end[partition])
+            elif partition.topic == self._events:
+                start = first[partition]
+            consumer.seek(partition, start)
+            if start < end[partition]:
+                self._goals[partition] = end[partition]
+        if any(partition.topic == self._windows for partition in new):
+            self._fresh = False
+            self._save()  # so that a second start counts from where this one did
+
+    def _recent(self, consumer: Any, partitions: list[Any]) -> dict[Any, int]:
+        since_ms = time.time_ns() // 1_000_000 - LOOK_BACK_MS
+        found = consumer.offsets_for_times(dict.fromkeys(partitions, since_ms)) if partitions else {}
+        return {partition: at.offset for partition, at in found.items() if at is not None}
+
+    def _start(self, partition: Any, first: int, end: int) -> int:
+        offsets = (self._offsets or {}).setdefault(partition.topic, {})
+        if partition.partition not in offsets:
+            offsets[partition.partition] = end if self._fresh else first
+        wanted = offsets[partition.partition]
+        if first <= wanted <= end:
+            return wanted
+        lost = first - wanted
+        if lost > 0:
+            _log.error("%s: %d rows were deleted before they were read; counters lack them", partition, lost)
+        else:
+            _log.warning("%s was made anew: reading it from its beginning", partition)
+        offsets[partition.partition] = first
+        return first
+
+    def _save(self) -> None:
+        self._next_save = time.monotonic() + SAVE_SECONDS
+        if self._offsets is None or self._fresh:
+            return
+        try:
+            self._state.save(self._exporter, self._offsets)
+        except OSError as error:
+            _log.error("the state cannot be saved to %s: %s", self._state.file, error.strerror)

@@ -1,0 +1,187 @@
+"""Rows in, metrics out: the state behind `/metrics`, the live page and the terminal."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Histogram
+
+from collectors import paths as configured_paths
+from collectors.config import Config
+from collectors.events import Event
+from collectors.metrics import CATALOGUE
+from streaming.exporter import checks, shape, text
+from streaming.exporter.book import Book, Result
+from streaming.exporter.families import quote
+from streaming.exporter.path import Labels, Path
+from streaming.exporter.slo import objectives
+from streaming.rows import LiveRow, WindowRow
+
+_log: Final = logging.getLogger("inflight.exporter")
+
+MAX_PATHS: Final = 10_000
+MAX_EVENTS: Final = 2_000
+VANISH_NS: Final = 300 * 10**9  # the series of a path that nobody configures or tells of any more
+FORGET_NS: Final = 7 * 24 * 3_600 * 10**9  # its counters: as long as windows can be read again
+FRESHNESS_BUCKETS_SECONDS: Final = (0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 60.0, 300.0)
+
+
+class Exporter:
+    """Takes rows and events in the order of their topics; any thread may render meanwhile."""
+
+    def __init__(
+        self, config: Config, registry: CollectorRegistry, now_ns: Callable[[], int] = time.time_ns
+    ) -> None:
+        self.config: Final = config
+        self.now_ns: Final = now_ns
+        self.lock: Final = threading.RLock()
+        self.paths: Final[dict[str, Path]] = {}
+        self.events: Final[deque[Event]] = deque(maxlen=MAX_EVENTS)
+        self.catching_up = False  # rows of the past are being read: they tell nothing of freshness
+        self.keep_ns: Final = 2 * config.defaults.horizon
+        self._configured: Final = configured_paths.resolve(config)
+        self._freshness: Final = Histogram(
+            *_named("exporter_freshness_seconds"), registry=registry, buckets=FRESHNESS_BUCKETS_SECONDS
+        )
+        self._errors: Final = Counter(*_named("exporter_accounting_errors_total"), registry=registry)
+        self._rows: Final = Counter(*_named("exporter_rows_total"), ("topic", "result"), registry=registry)
+        for topic in ("windows", "live", "events", "router", "broker"):
+            for result in ("used", "repeat", "old", "bad"):
+                self._rows.labels(topic, result)
+        self.add_configured()
+
+    def add_configured(self) -> None:
+        """Paths of the config are there before their first row, with all their counters at 0."""
+        for name in self._configured:
+            self.paths.setdefault(name, self.new_path(name))
+
+    def new_path(self, name: str) -> Path:
+        """A path with nothing counted yet; labels and objectives as the config says where it knows it."""
+        known = self._configured.get(name)
+        labels = Labels("")
+        if known is not None:
+            settlement = "presettled" if known.presettled else "acknowledged"
+            labels = Labels(
+                known.mesh, known.address, known.source, known.target, known.via or "", settlement
+            )
+        flow = known.flow if known else name
+        return Path(name, labels, known is not None, objectives(self.config, name, flow), Book(self.keep_ns))
+
+    def apply_window(self, row: WindowRow) -> None:
+        """Count a row of `inflight.windows`, once however often it comes, and check its books.
+
+        ValueError, and nothing counted, where the row is not what its contract says.
+        """
+        shape.check_window(row)
+        with self.lock:
+            path = self._path(row, "windows")
+            if path is None:
+                return
+            start_ns, end_ns = row["window_start_ns"], row["window_start_ns"] + row["window_ns"]
+            maintenance = self.in_maintenance(path.name, start_ns, end_ns)
+            result: Result = path.book.apply(row, path.objectives, maintenance=maintenance)
+            self._rows.labels("windows", result).inc()
+            if result != "used":
+                return
+            self._check(row)
+            path.show(row)
+            self._touch(path)
+
+    def apply_live(self, row: LiveRow) -> None:
+        """Show a row of `inflight.live`; the last one wins."""
+        shape.check_live(row)
+        with self.lock:
+            path = self._path(row, "live")
+            if path is None:
+                return
+            before_ns, last_ns = path.last_received_ns or 0, row["last_received_ns"]
+            path.live = row
+            path.relabel(row)
+            self._touch(path)
+            self._rows.labels("live", "used").inc()
+            if last_ns is not None and last_ns > before_ns and not self.catching_up:
+                self._freshness.observe(max(0, self.now_ns() - last_ns) / 1e9)
+
+    def apply_event(self, event: Event) -> None:
+        """Take an event of `inflight.events`."""
+        with self.lock:
+            repeat = event in self.events
+            if not repeat:
+                self.events.append(event)
+            self._rows.labels("events", "repeat" if repeat else "used").inc()
+
+    def count_bad(self, topic: str) -> None:
+        """A row that could not be read."""
+        self._rows.labels(topic, "bad").inc()
+
+    def in_maintenance(self, path: str, from_ns: int, to_ns: int) -> bool:
+        return any(
+            event.kind == "maintenance" and event.covers(from_ns, to_ns) and event.concerns(path)
+            for event in self.events
+        )
+
+    def shown(self) -> list[Path]:
+        """The paths that have series now, by name; forgets those that nobody has told of for long."""
+        with self.lock:
+            now_ns = self.now_ns()
+            for path in [p for p in self.paths.values() if not p.configured]:
+                if now_ns - (path.seen_ns or 0) > FORGET_NS:
+                    del self.paths[path.name]
+            found = [
+                path
+                for path in self.paths.values()
+                if path.configured or now_ns - (path.seen_ns or 0) <= VANISH_NS
+            ]
+            return sorted(found, key=lambda path: path.name)
+
+    def render(self) -> str:
+        """The paths' families in Prometheus' text format."""
+        service = self.config.export.service_histogram
+        with self.lock:
+            shown = self.shown()
+            for path in shown:
+                if path.chunks is None:
+                    path.chunks = text.chunks(path, service=service)
+            pieces = [path.chunks for path in shown if path.chunks is not None]
+            return text.join(pieces, self._maintenance(shown))
+
+    def _maintenance(self, shown: list[Path]) -> list[str]:
+        metric, now_ns = CATALOGUE["path_maintenance"], self.now_ns()
+        lines = [text.header(metric)] if shown else []
+        for path in shown:
+            value = int(self.in_maintenance(path.name, now_ns, now_ns + 1))
+            labels = f'mesh="{quote(path.labels.mesh)}",path="{quote(path.name)}"'
+            lines.append(f"{metric.full_name}{{{labels}}} {value}\n")
+        return lines
+
+    def _path(self, row: WindowRow | LiveRow, topic: str) -> Path | None:
+        path = self.paths.get(row["path"])
+        if path is None:
+            if len(self.paths) >= MAX_PATHS:
+                self._rows.labels(topic, "bad").inc()
+                _log.warning(
+                    "path %r is left out: %d paths are the most that are shown", row["path"], MAX_PATHS
+                )
+                return None
+            path = self.paths[row["path"]] = self.new_path(row["path"])
+        return path
+
+    def _touch(self, path: Path) -> None:
+        path.seen_ns = self.now_ns()
+        path.chunks = None
+
+    def _check(self, row: WindowRow) -> None:
+        for fault in checks.faults(row):
+            where = f"path {row['path']!r}, window {row['window_start_ns']}, revision {row['revision']}"
+            _log.error("the books do not balance: %s: %s", where, fault)
+            self._errors.inc()
+
+
+def _named(name: str) -> tuple[str, str]:
+    metric = CATALOGUE[name]
+    return metric.full_name, metric.help

@@ -1,0 +1,166 @@
+"""The metric families of a path: for each name of the catalogue, where its values come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
+
+from collectors.metrics import CATALOGUE
+from collectors.records import UNSENT_REASONS
+from streaming.exporter.book import MOVES
+from streaming.exporter.path import Path
+from streaming.rows import CLASSES, Latency
+
+Sample = tuple[str, float | int]  # labels beside mesh and path, each with a comma before it; the value
+Samples = Callable[[Path], Iterable[Sample]]
+QUANTILES: Final = {"50": "0.5", "99": "0.99"}  # by their names in rows
+
+
+def quote(value: str) -> str:
+    """A label's value; whatever it holds stays one value on one line."""
+    return value.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+
+
+def _info(path: Path) -> Iterator[Sample]:
+    labels = path.labels._asdict()
+    names = ("address", "source", "target", "via", "settlement")
+    yield "".join(f',{name}="{quote(labels[name])}"' for name in names), 1
+
+
+def _plain(key: str) -> Samples:
+    return lambda path: [("", path.book.counts[key])]
+
+
+def _seconds(key: str) -> Samples:
+    return lambda path: [("", path.book.counts[key] / 1e9)]
+
+
+def _labelled(label: str, prefix: str, names: Sequence[str]) -> Samples:
+    keys = [(f',{label}="{name}"', f"{prefix}.{name}") for name in names]
+    return lambda path: [(extra, path.book.counts[key]) for extra, key in keys]
+
+
+def _moves(path: Path) -> Iterator[Sample]:
+    for move in MOVES:
+        source, _, target = move.partition(">")
+        yield f',from="{source}",to="{target}"', path.book.counts[f"moved.{move}"]
+
+
+def _window_latency(path: Path) -> Iterator[Sample]:
+    if path.window is not None:
+        yield from _quantiles("response", path.window["response"])
+        yield from _quantiles("service", path.window["service"])
+
+
+def _quantiles(basis: str, latency: Latency | None) -> Iterator[Sample]:
+    if latency is None or not latency["count"]:
+        return
+    for name, quantile in QUANTILES.items():
+        if name in latency["percentiles"]:
+            yield f',basis="{basis}",quantile="{quantile}"', latency["percentiles"][name] / 1e9
+    yield f',basis="{basis}",quantile="1"', latency["max_ns"] / 1e9
+
+
+def _window_jitter(path: Path) -> Iterator[Sample]:
+    jitter = path.window["jitter"] if path.window else None
+    if jitter and jitter["count"]:
+        for name, quantile in QUANTILES.items():
+            if name in jitter["percentiles"]:
+                yield f',quantile="{quantile}"', jitter["percentiles"][name] / 1e9
+        yield ',quantile="1"', max(abs(jitter["max_ns"]), abs(jitter["min_ns"])) / 1e9
+
+
+def _jitter_max(path: Path) -> Iterator[Sample]:
+    jitter = path.window["jitter"] if path.window else None
+    if jitter and jitter["count"]:
+        yield "", jitter["max_ns"] / 1e9
+
+
+def _jitter_min(path: Path) -> Iterator[Sample]:
+    jitter = path.window["jitter"] if path.window else None
+    if jitter and jitter["count"]:
+        yield "", jitter["min_ns"] / 1e9
+
+
+def _window_messages(path: Path) -> Iterator[Sample]:
+    if path.window is not None:
+        for name in CLASSES:
+            yield f',class="{name}"', path.window["classes"].get(name, 0)
+
+
+def _window_end(path: Path) -> Iterator[Sample]:
+    if path.window is not None:
+        yield "", (path.window["window_start_ns"] + path.window["window_ns"]) / 1e9
+
+
+def _last_received(path: Path) -> Iterator[Sample]:
+    if path.last_received_ns is not None:
+        yield "", path.last_received_ns / 1e9
+
+
+def _clock_offset(path: Path) -> Iterator[Sample]:
+    if path.window is not None and path.window["clock"] is not None:
+        yield "", path.window["clock"]["offset_ns"] / 1e9
+
+
+def _clock_bound(path: Path) -> Iterator[Sample]:
+    if path.window is not None and path.window["clock"] is not None:
+        yield "", path.window["clock"]["bound_ns"] / 1e9
+
+
+def _slo(which: str) -> Samples:
+    def samples(path: Path) -> Iterator[Sample]:
+        for slo in path.objectives:
+            yield f',slo="{quote(slo.name)}"', path.book.counts.get(f"slo.{slo.name}.{which}", 0)
+
+    return samples
+
+
+def _slo_ratio(path: Path) -> Iterator[Sample]:
+    for slo in path.objectives:
+        yield f',slo="{quote(slo.name)}"', slo.ratio
+
+
+def _slo_bound(path: Path) -> Iterator[Sample]:
+    for slo in path.objectives:
+        if slo.bound_ns is not None:
+            yield f',slo="{quote(slo.name)}"', slo.bound_ns / 1e9
+
+
+SAMPLES: Final[dict[str, Samples]] = {
+    "path_info": _info,
+    "path_sent_messages_total": _plain("sent"),
+    "path_messages_total": _labelled("class", "class", CLASSES),
+    "path_reclassified_messages_total": _moves,
+    "path_late_messages_total": _plain("late"),
+    "path_duplicate_messages_total": _plain("duplicate"),
+    "path_redelivered_messages_total": _plain("redelivered"),
+    "path_reordered_messages_total": _plain("reordered"),
+    "path_foreign_messages_total": _plain("foreign"),
+    "path_unexpected_messages_total": _plain("unexpected"),
+    "path_negative_latency_messages_total": _plain("negative"),
+    "path_unsent_messages_total": _labelled("reason", "unsent", UNSENT_REASONS),
+    "path_sent_bytes_total": _plain("sent_bytes"),
+    "path_received_bytes_total": _plain("received_bytes"),
+    "path_response_latency_seconds": lambda _: [],  # histograms are read from the book
+    "path_service_latency_seconds": lambda _: [],
+    "path_window_latency_seconds": _window_latency,
+    "path_window_jitter_seconds": _window_jitter,
+    "path_window_jitter_max_seconds": _jitter_max,
+    "path_window_jitter_min_seconds": _jitter_min,
+    "path_window_messages": _window_messages,
+    "path_window_end_timestamp_seconds": _window_end,
+    "path_last_received_timestamp_seconds": _last_received,
+    "path_suspect_messages": lambda path: [("", path.live["suspect"] if path.live else 0)],
+    "path_pending_messages": lambda path: [("", path.live["pending"] if path.live else 0)],
+    "path_outage_seconds": lambda path: [("", path.outage_ns / 1e9)],
+    "path_outage_seconds_total": _seconds("outage_ns"),
+    "path_windows_total": _labelled("result", "windows", ("complete", "incomplete")),
+    "path_clock_offset_seconds": _clock_offset,
+    "path_clock_error_bound_seconds": _clock_bound,
+    "path_slo_messages_total": _slo("total"),
+    "path_slo_good_messages_total": _slo("good"),
+    "path_slo_objective_ratio": _slo_ratio,
+    "path_slo_bound_seconds": _slo_bound,
+}
+FAMILIES: Final = tuple(CATALOGUE[name] for name in SAMPLES)

@@ -1,0 +1,103 @@
+"""What the exporter knows of one path: its counters, and the newest rows."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from streaming.exporter.book import Book
+from streaming.exporter.slo import Objective
+from streaming.rows import LiveRow, WindowRow
+
+HISTORY: Final = 60  # windows that a sparkline shows
+
+
+class Labels(NamedTuple):
+    """Of `path_info`."""
+
+    mesh: str
+    address: str = ""
+    source: str = ""
+    target: str = ""
+    via: str = ""
+    settlement: str = ""
+
+
+class Point(NamedTuple):
+    """A final window in the sparkline; None where no message gave a percentile."""
+
+    end_ns: int
+    p50_ns: int | None
+    p99_ns: int | None
+    max_ns: int | None
+    sent: int
+    missing: int  # refused, lost or unobserved
+
+
+@dataclass(slots=True)
+class Path:
+    """A path with everything that is shown of it; changed by `Exporter` alone."""
+
+    name: str
+    labels: Labels
+    configured: bool
+    objectives: tuple[Objective, ...]
+    book: Book
+    window: WindowRow | None = None  # the newest final one, in its newest revision
+    live: LiveRow | None = None
+    seen_ns: int | None = None  # by the exporter's clock: when the last row came
+    history: deque[Point] = field(default_factory=lambda: deque(maxlen=HISTORY))
+    chunks: list[str] | None = None  # rendered families, until something changes
+
+    def show(self, row: WindowRow) -> None:
+        """Take a row that counted as the newest window, or as a revision of it."""
+        if self.window is not None and row["window_start_ns"] < self.window["window_start_ns"]:
+            return
+        revised = self.window is not None and row["window_start_ns"] == self.window["window_start_ns"]
+        self.window = without_histograms(row)
+        if revised and self.history:
+            self.history.pop()
+        self.history.append(_point(row))
+        self.relabel(row)
+
+    def relabel(self, row: WindowRow | LiveRow) -> None:
+        """Addresses and end points are as the data says; how messages get there is as the config says."""
+        settlement = "presettled" if row["presettled"] else "acknowledged"
+        self.labels = Labels(
+            row["mesh"], row["address"], row["source"], row["target"], self.labels.via, settlement
+        )
+
+    @property
+    def last_received_ns(self) -> int | None:
+        return self.live["last_received_ns"] if self.live else None
+
+    @property
+    def outage_ns(self) -> int:
+        """Nothing delivered for so long, by the path's own time: a halted pipeline is no outage."""
+        if self.live is None or self.live["outage_since_ns"] is None:
+            return 0
+        return max(0, self.live["at_ns"] - self.live["outage_since_ns"])
+
+
+def without_histograms(row: WindowRow) -> WindowRow:
+    """What is shown needs no histograms, and they are most of a row."""
+    slim = row.copy()
+    for basis in ("response", "service"):
+        latency = row["response"] if basis == "response" else row["service"]
+        if latency is not None:
+            slim[basis] = {**latency, "hdr": ""}
+    return slim
+
+
+def _point(row: WindowRow) -> Point:
+    response, classes = row["response"], row["classes"]
+    percentiles = response["percentiles"] if response else {}
+    return Point(
+        end_ns=row["window_start_ns"] + row["window_ns"],
+        p50_ns=percentiles.get("50"),
+        p99_ns=percentiles.get("99"),
+        max_ns=response["max_ns"] if response else None,
+        sent=row["sent"],
+        missing=sum(n for name, n in classes.items() if name != "received"),
+    )

@@ -43,6 +43,7 @@ class Process:
         self.part = part
         self.log = log
         self._mark = mark
+        self._asked_to_end = False
         log.parent.mkdir(parents=True, exist_ok=True)
         self._log_start_bytes = log.stat().st_size if log.exists() else 0
         with log.open("ab") as out:
@@ -68,6 +69,11 @@ class Process:
     def alive(self) -> bool:
         return self._popen.poll() is None
 
+    def check(self) -> None:
+        """Raise `Problem`, with the end of its log, if the part ended without being asked to."""
+        if (status := self._popen.poll()) is not None and not self._asked_to_end:
+            raise Problem(f"{self.part.name} ended unasked with {_status(status)}. {self._log_end()}")
+
     def wait_ready(self, *, stopping: Callable[[], bool] = lambda: False) -> None:
         """Return when the part is ready; raise `Problem` with the end of its log if it will not be."""
         deadline = time.monotonic() + self.part.timeout_seconds
@@ -86,10 +92,16 @@ class Process:
                 raise Problem(self._failure(f"not ready after {self.part.timeout_seconds:g} s ({reason})"))
             time.sleep(_POLL_SECONDS)
 
+    def ask_to_end(self) -> None:
+        """The first half of `stop`, for those who end several at once."""
+        self._asked_to_end = True
+        self._popen.terminate()
+
     def stop(self, within_seconds: float | None = None) -> None:
         """Ask the part to end; kill what is left of it after the bound."""
         if self.alive:
-            self._popen.terminate()
+            if not self._asked_to_end:
+                self.ask_to_end()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._popen.wait(
                     self.part.stop_seconds if within_seconds is None else max(within_seconds, 0.0)
@@ -98,6 +110,7 @@ class Process:
 
     def kill(self) -> None:
         """What a power cut would do. The whole session: a part may have started processes of its own."""
+        self._asked_to_end = True
         for pid in self._session():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -115,8 +128,10 @@ class Process:
         return "\n".join(lines[-_LOG_LINES:])
 
     def _failure(self, what: str) -> str:
-        tail = self.log_tail() or "(nothing)"
-        return f"{self.part.name} did not start: {what}. The end of its log, {self.log}:\n{tail}"
+        return f"{self.part.name} did not start: {what}. {self._log_end()}"
+
+    def _log_end(self) -> str:
+        return f"The end of its log, {self.log}:\n{self.log_tail() or '(nothing)'}"
 
     def _session(self) -> list[int]:
         """Its processes that live. The mark is asked, too: numbers are used again once they are gone."""

@@ -22,7 +22,8 @@ from deploy.errors import Problem
 
 log = logging.getLogger("inflight.embedded")
 
-_STOP_SECONDS = 8.0
+# Of the time to stop, for the parts that come last: when others take long, these are asked all at once.
+_RESERVED_SHARE = 0.4
 
 
 class Supervisor:
@@ -33,9 +34,16 @@ class Supervisor:
     `stopping` is asked while a part starts: when it says yes, `start` gives up with `Interrupted`.
     """
 
-    def __init__(self, state_dir: Path, *, stopping: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self,
+        state_dir: Path,
+        *,
+        stopping: Callable[[], bool] = lambda: False,
+        stop_seconds: float = 8.0,
+    ) -> None:
         self.state_dir = state_dir.resolve()
         self._stopping = stopping
+        self._stop_seconds = stop_seconds
         self._mark = f"{self.state_dir}//{uuid.uuid4().hex}"
         self._parts: dict[str, Process] = {}
         self._lock = threading.Lock()
@@ -120,13 +128,16 @@ class Supervisor:
             raise Problem(f"{what} failed with status {done.returncode}:\n{done.stdout.strip()}")
         return done.stdout
 
+    def check(self) -> None:
+        """Raise `Problem` if a part ended without being asked to."""
+        for process in self.parts:
+            process.check()
+
     def stop(self) -> None:
-        """End all parts, the last started first, within about 10 s altogether."""
+        """End all parts, the last started first, within `stop_seconds` and a moment."""
         if self._guardian is None:
             return
-        deadline = time.monotonic() + _STOP_SECONDS
-        for process in reversed(self.parts):
-            process.stop(min(process.part.stop_seconds, deadline - time.monotonic()))
+        _stop_in_order(self.parts[::-1], self._stop_seconds)
         guardian.end_marked(self._mark, grace_seconds=0)
         self._guardian.communicate(b"q")
         self._guardian = None
@@ -136,6 +147,21 @@ class Supervisor:
     def memory_bytes(self) -> dict[str, int]:
         """Resident memory of each part that runs."""
         return {p.part.name: p.memory_bytes() for p in self.parts if p.alive}
+
+
+def _stop_in_order(parts: Sequence[Process], within_seconds: float) -> None:
+    """One after the other while there is time: what comes later serves what comes first."""
+    deadline = time.monotonic() + within_seconds
+    one_by_one_until = deadline - _RESERVED_SHARE * within_seconds
+    left = list(parts)
+    while left and (seconds := one_by_one_until - time.monotonic()) > 0:
+        process = left.pop(0)
+        process.stop(min(process.part.stop_seconds, seconds))
+    for process in left:
+        if process.alive:
+            process.ask_to_end()
+    for process in left:
+        process.stop(deadline - time.monotonic())
 
 
 def _take(path: Path) -> IO[str]:

@@ -27,6 +27,12 @@ print("up", flush=True)
 time.sleep(600)
 """
 STUBBORN = [sys.executable, "-c", STUBBORN_CODE]
+OBEDIENT_CODE = """
+import signal, sys, time
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(print("clean", flush=True)))
+print("up", flush=True)
+time.sleep(600)
+"""
 # A supervisor with two parts, in a process that can be killed; runs this very file.
 SUPERVISOR_CODE = """
 import runpy, sys, time
@@ -140,6 +146,28 @@ def test_the_next_start_ends_what_even_the_guardian_could_not(
     with Supervisor(tmp_path) as supervisor:
         assert not set(left) & set(left_in(tmp_path))
         supervisor.start(part("a", SLEEPER, supervisor))
+
+
+def test_a_part_that_ends_by_itself_is_noticed(tmp_path: Path) -> None:
+    """`check` tells the part and the end of its log; parts that were ended on purpose are no finding."""
+    with Supervisor(tmp_path) as supervisor:
+        supervisor.start(part("a", SLEEPER, supervisor)).kill()
+        supervisor.check()
+        killed = supervisor.start(part("b", SLEEPER, supervisor))
+        os.kill(killed.pid, signal.SIGKILL)
+        wait_until(lambda: not killed.alive, 10, "its end")
+        with pytest.raises(Problem, match=r"(?s)^b ended unasked with signal SIGKILL\..*b\.log:\nup$"):
+            supervisor.check()
+
+
+def test_slow_parts_do_not_take_the_time_of_the_others(tmp_path: Path) -> None:
+    """However long some take to end, those that obey end cleanly, and in the end all are gone."""
+    with Supervisor(tmp_path, stop_seconds=1.5) as supervisor:
+        supervisor.start(part("first", [sys.executable, "-c", OBEDIENT_CODE], supervisor))
+        for name in "abc":
+            supervisor.start(part(name, STUBBORN, supervisor))
+    assert supervisor.log_path("first").read_text() == "up\nclean\n"
+    assert left_in(tmp_path) == []
 
 
 def test_a_directory_serves_one_supervisor_at_a_time(tmp_path: Path) -> None:

@@ -8,24 +8,36 @@ from typing import Any
 import pytest
 from helpers import wait_until
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
-from kafka.admin import KafkaAdminClient
+from kafka.admin import ConfigResource, KafkaAdminClient
 
-from collectors.topics import ALL, SAMPLES
+from collectors.topics import SAMPLES
 from deploy.embedded.kafka import Kafka
 
 pytestmark = pytest.mark.e2e
 
 
 def test_topics_have_the_settings_of_the_contract(kafka: Kafka) -> None:
-    """Each topic has its partitions and its own configuration; making them again changes nothing."""
+    """Each topic has its partitions and its retention; making them again changes nothing."""
     for _ in range(2):
         kafka.make_topics("settings")
     admin = KafkaAdminClient(bootstrap_servers=kafka.bootstrap)
     try:
         made = {t["name"]: len(t["partitions"]) for t in admin.describe_topics() if "settings." in t["name"]}
-        assert made == {t.name("settings"): t.partitions for t in ALL}
+        configs = admin.describe_configs([ConfigResource("topic", "settings.windows")])
     finally:
         admin.close()
+    assert made == {
+        "settings.samples": 12,
+        "settings.router": 12,
+        "settings.broker": 12,
+        "settings.windows": 12,
+        "settings.live": 12,
+        "settings.events": 1,
+        "settings.dead-letters": 1,
+    }
+    settings = configs["topic"]["settings.windows"]
+    assert settings["retention.ms"]["value"] == "604800000"  # 7 days
+    assert settings["message.timestamp.type"]["value"] == "LogAppendTime"
 
 
 def test_appended_records_carry_the_time_of_the_log(kafka: Kafka) -> None:

@@ -1,0 +1,69 @@
+"""The embedded network: real Artemis, and stand-ins where no router is on the PATH."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+import yaml
+from helpers import wait_until
+from proton import Message
+from proton.utils import BlockingConnection
+
+from collectors.load import parse
+from deploy.embedded.network import Network
+
+pytestmark = pytest.mark.e2e
+
+
+@contextmanager
+def connected(url: str) -> Iterator[BlockingConnection]:
+    connection = BlockingConnection(url, timeout=10)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def carried(network: Network, source: str, target: str, address: str, receive: str | None = None) -> str:
+    """What a receiver at one router gets of a message sent at another."""
+    with connected(network.routers[target].url) as there, connected(network.routers[source].url) as here:
+        receiver = there.create_receiver(receive or address)
+        here.create_sender(address).send(Message(f"from {source}"))
+        body = receiver.receive(timeout=10).body
+        receiver.accept()
+        return str(body)
+
+
+def test_messages_go_the_length_of_the_line(router_line: Network) -> None:
+    """From one end to the other, both ways, over the router in the middle."""
+    assert carried(router_line, "A", "C", "inflight/length") == "from A"
+    assert carried(router_line, "C", "A", "inflight/length") == "from C"
+
+
+def test_messages_go_through_the_queue(router_line: Network) -> None:
+    """The address of the queue leads through the broker at C, for whoever sends and receives at A."""
+    queue = router_line.queues[0]
+    receive = router_line.routers["A"].receive_address(queue)
+    assert carried(router_line, "A", "A", queue, receive) == "from A"
+
+
+def test_a_router_in_the_middle_dies_and_comes_back(router_line: Network) -> None:
+    """After a crash of B the ends do not know each other; after its return the line is whole again."""
+    middle = router_line.routers["B"]
+    middle.kill()
+    try:
+        wait_until(lambda: len(router_line.routers["A"].nodes()) == 1, 30, "A to notice that it is alone")
+    finally:
+        middle.start()
+        router_line.wait_whole()
+    assert carried(router_line, "A", "C", "inflight/again") == "from A"
+
+
+def test_the_config_of_the_network_is_a_valid_one(router_line: Network) -> None:
+    """What `config` begins can be completed with paths: `inflight check` finds nothing wrong with it."""
+    paths = {"length": {"from": "A", "to": "C", "address": "inflight/length"}}
+    config = parse(yaml.safe_dump({**router_line.config(), "paths": paths}), "demo.yaml")
+    assert sorted(config.endpoints) == ["A", "B", "C", "broker"]
+    assert config.brokers["artemis"].jolokia == router_line.artemis.jolokia_url

@@ -1,0 +1,53 @@
+"""The config of the demonstration: four kinds of paths over a line of three routers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from deploy.embedded.network import Network
+
+
+def _paths(network: Network) -> dict[str, dict[str, Any]]:
+    queue = network.queues[0]
+    receive = network.routers["C"].receive_address(queue)
+    return {
+        "direct": {"from": "A", "to": "C", "address": "inflight/direct", "rate": "50/s"},
+        "orders": {
+            "from": "A",
+            "to": "C",
+            "address": queue,
+            "receive_address": receive,
+            "via": network.artemis.name,
+            "rate": "20/s",
+        },
+        "presettled": {
+            "from": "C",
+            "to": "A",
+            "address": "inflight/presettled",
+            "presettled": True,
+            "rate": "100/s",
+        },
+        "fanout": {"from": "A", "to": ["B", "C"], "address": "multicast/inflight", "rate": "20/s"},
+    }
+
+
+def write_config(network: Network, directory: Path, export_listen: str) -> Path:
+    """Write it, and return the file."""
+    config = network.config()
+    # A demonstration is watched: results become final after a few seconds, not after a quarter of a minute.
+    config["defaults"] = {"window": "2s", "settle": "4s", "ttl": "8s"}
+    config["paths"] = _paths(network)
+    config["meshes"]["demo"]["expect"] = ["A--B", "B--C"]
+    config["slos"] = [
+        {"paths": "*", "delivered": "99.9%", "over": "30d"},
+        {"paths": "*", "latency": "50ms", "share": "99%", "over": "30d"},
+    ]
+    config["export"] = {"listen": export_listen}
+    config["state"] = str(directory)
+    file = directory / "inflight.yaml"
+    directory.mkdir(parents=True, exist_ok=True)
+    file.write_text(yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
+    return file

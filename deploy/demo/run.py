@@ -1,0 +1,155 @@
+"""The demonstration from start to summary."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from dashboards.terminal import screen
+from deploy import jvm
+from deploy.demo import books, story
+from deploy.demo.stack import Stack
+from deploy.embedded import http
+from deploy.embedded.process import Interrupted
+from deploy.embedded.supervisor import Supervisor
+from deploy.signals import stop_on_signals
+
+_REFRESH_SECONDS = 1.0
+_BALANCE_SECONDS = 20.0
+_log = logging.getLogger("inflight.demo")
+
+
+def run(*, seconds: int | None, fault: bool, json_file: Path | None, state_dir: Path) -> int:
+    """Play it; returns how many messages were unaccounted for."""
+    console = Console(stderr=False)
+    stopping = threading.Event()
+    stop_on_signals(stopping)
+    jvm.ensure()  # set-up, where it has not been done: not a part of the start
+    began = time.monotonic()
+    with Supervisor(state_dir, stopping=stopping.is_set) as supervisor:
+        stack = Stack(
+            supervisor, lambda text: console.print(f"[dim]{time.monotonic() - began:5.1f} s[/] {text}")
+        )
+        try:
+            stack.start()
+        except Interrupted:
+            return 0
+        shown = _Screen(console, stack, began)
+        if fault:
+            threading.Thread(target=_tell_story, args=(stack, stopping, shown), daemon=True).start()
+        shown.watch(stopping, seconds)
+        if seconds is None:
+            return 0
+        memory = supervisor.memory_bytes()
+        found = _settle(supervisor, stack)
+    summary = {
+        "seconds": seconds,
+        "first_result_seconds": shown.first_result_seconds,
+        "memory_bytes": memory,
+        "paths": {name: book.as_dict() for name, book in found.items()},
+        "unaccounted": sum(book.unaccounted for book in found.values()),
+        "story": shown.story,
+    }
+    _print_summary(console, summary)
+    if json_file is not None:
+        json_file.write_text(json.dumps(summary, indent=2) + "\n")
+    return int(summary["unaccounted"]) or (0 if found else 1)
+
+
+def _tell_story(stack: Stack, stopping: threading.Event, shown: _Screen) -> None:
+    try:
+        story.play(stack, stopping, shown.tell)
+    except Exception:  # noqa: BLE001 -- the rest goes on being shown, with the reason told
+        if not stopping.is_set():
+            _log.exception("the story of the fault broke off")
+
+
+def _settle(supervisor: Supervisor, stack: Stack) -> dict[str, books.PathBooks]:
+    """End the probes, so that nothing more is sent, and wait for the last rows."""
+    probe = next(process for process in supervisor.parts if process.part.name == "probe")
+    probe.stop()
+    return books.wait_balanced(stack.network.kafka.bootstrap, stack.network.prefix, _BALANCE_SECONDS)
+
+
+class _Screen:
+    """The live table, where there is a terminal; a line for each event, and the last table, where not."""
+
+    def __init__(self, console: Console, stack: Stack, began: float) -> None:
+        self._console = console
+        self._stack = stack
+        self._began = began
+        self.first_result_seconds: float | None = None
+        self.story: list[str] = []
+
+    def tell(self, text: str) -> None:
+        line = f"{time.monotonic() - self._began:5.1f} s {text}"
+        self.story.append(line)
+        if not self._console.is_terminal:
+            self._console.print(line, markup=False, highlight=False)
+
+    def watch(self, stopping: threading.Event, seconds: int | None) -> None:
+        """Show until asked to stop, or until results have been there for so many seconds."""
+        until: float | None = None
+        with Live(console=self._console, auto_refresh=False, screen=False) as live:
+            while not stopping.wait(_REFRESH_SECONDS) and (until is None or time.monotonic() < until):
+                state = self._state()
+                if state is None:
+                    continue
+                if self.first_result_seconds is None and _has_results(state):
+                    self.first_result_seconds = round(time.monotonic() - self._began, 1)
+                    until = None if seconds is None else time.monotonic() + seconds
+                    self.tell("first results are on the screen")
+                if self._console.is_terminal:
+                    live.update(self._render(state), refresh=True)
+            last = self._state()
+            if last is not None:
+                live.update(self._render(last), refresh=True)
+
+    def _state(self) -> dict[str, Any] | None:
+        try:
+            found: dict[str, Any] = json.loads(http.get(f"{self._stack.url('export')}/api/state"))
+        except (OSError, ValueError) as error:
+            _log.debug("the exporter does not answer: %s", error)
+            return None
+        return found
+
+    def _render(self, state: dict[str, Any]) -> Group:
+        parts: list[Any] = [screen(state, self._console.width)]
+        parts += [Text(line, style="bold yellow") for line in self.story[-4:]]
+        parts.append(Text("  ".join(f"{name}: {url}" for name, url in self._stack.urls.items()), style="dim"))
+        if self._stack.stand_ins:
+            parts.append(
+                Text(
+                    "The routers are stand-ins: neither qdrouterd nor skrouterd is on the PATH.", style="dim"
+                )
+            )
+        return Group(*parts)
+
+
+def _has_results(state: dict[str, Any]) -> bool:
+    return bool(state.get("paths")) and any(path.get("response") for path in state["paths"])
+
+
+def _print_summary(console: Console, summary: dict[str, Any]) -> None:
+    table = Table("path", title="What became of every message sent", title_justify="left")
+    columns = ("sent", "received", "refused", "lost", "unobserved", "duplicate", "unaccounted")
+    for column in columns:
+        table.add_column(column, justify="right")
+    for name, book in summary["paths"].items():
+        table.add_row(Text(name), *(f"{book[column]:,}" for column in columns))
+    console.print(table)
+    memory = ", ".join(f"{name} {size / 2**20:,.0f}" for name, size in summary["memory_bytes"].items())
+    console.print(
+        f"first results after {summary['first_result_seconds']} s; memory in MiB: {memory}", highlight=False
+    )
+    sys.stdout.flush()

@@ -1,0 +1,95 @@
+"""Everything the demonstration starts, and in which order."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import dashboards
+from deploy.demo.config import write_config
+from deploy.embedded import grafana, http, prometheus
+from deploy.embedded.network import Network
+from deploy.embedded.ports import LOOPBACK, free_port
+from deploy.embedded.process import Part
+from deploy.embedded.stand_in import StandIn
+from deploy.embedded.supervisor import Supervisor
+
+Say = Callable[[str], None]
+_PARTS = (
+    "export",
+    "collect",
+    "probe",
+    "stream",
+)  # the last takes longest, and what it has to read waits in Kafka
+_START_SECONDS = 60.0
+
+
+class Stack:
+    """The network, Inflight's own parts over it, and what shows their metrics."""
+
+    def __init__(self, supervisor: Supervisor, say: Say) -> None:
+        self._supervisor = supervisor
+        self._say = say
+        self._listen = {name: f"{LOOPBACK}:{free_port()}" for name in _PARTS}
+        self.network = Network(supervisor)
+        self.config_file = Path()
+        self.urls = {"live page": self.url("export") + "/", "metrics": self.url("export") + "/metrics"}
+        self.began = time.monotonic()
+
+    @property
+    def stand_ins(self) -> bool:
+        """Whether the routers are stand-ins, which the screen has to say."""
+        return isinstance(self.network.routers["A"], StandIn)
+
+    def url(self, part: str) -> str:
+        """Where one of Inflight's own parts serves its metrics."""
+        return f"http://{self._listen[part]}"
+
+    def start(self) -> None:
+        """Start all of it; returns when every part is ready."""
+        self._say("starting Kafka, Artemis and three routers")
+        self.network.start()
+        kind = "stand-ins of Inflight's own" if self.stand_ins else self.network.routers["A"].program.name
+        self._say(f"the routers are {kind}")
+        directory = self._supervisor.directory("demo", fresh=True)
+        self.config_file = write_config(self.network, directory, self._listen["export"])
+        self._say("starting probes, collectors, the Spark job and the exporter")
+        with ThreadPoolExecutor(len(_PARTS)) as pool:
+            for started in [pool.submit(self._supervisor.start, self._part(name)) for name in _PARTS]:
+                started.result()
+        self._start_prometheus()
+
+    def _part(self, name: str) -> Part:
+        argv = [
+            sys.executable,
+            "-m",
+            "deploy",
+            name,
+            "-c",
+            str(self.config_file),
+            "--listen",
+            self._listen[name],
+        ]
+        return Part(
+            name=name,
+            argv=argv,
+            ready=lambda: bool(http.get(f"{self.url(name)}/-/ready")),
+            timeout_seconds=_START_SECONDS,
+        )
+
+    def _start_prometheus(self) -> None:
+        if prometheus.program() is None:
+            self._say("no `prometheus` on the PATH: the demonstration goes on without it")
+            return
+        targets = {name: [self._listen[name]] for name in _PARTS}
+        server = prometheus.Prometheus(self._supervisor, targets=targets, rules=_rules()).start()
+        self.urls["Prometheus"] = server.url
+        if grafana.installation() is not None:
+            self.urls["Grafana"] = grafana.Grafana(self._supervisor, prometheus_url=server.url).start().url
+
+
+def _rules() -> list[Path]:
+    return sorted((Path(dashboards.__file__).parent / "rules").glob("*.rules.yml"))

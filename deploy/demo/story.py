@@ -1,0 +1,43 @@
+"""The story of `demo --fault`: the router in the middle is killed, and comes back."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from kafka import KafkaProducer
+
+from collectors import events, topics
+from deploy.demo.stack import Stack
+
+_VICTIM = "B"
+_CALM_SECONDS = 15.0
+_DOWN_SECONDS = 8.0
+
+
+def play(stack: Stack, stopping: threading.Event, tell: Callable[[str], None]) -> None:
+    """Kill it after a while, and start it again; each step is told, and recorded as an event."""
+    router = stack.network.routers[_VICTIM]
+    if stopping.wait(_CALM_SECONDS):
+        return
+    began_ns = time.time_ns()
+    router.kill()
+    tell(f"router {_VICTIM}, in the middle of the line, was killed")
+    _record(stack, events.Event(began_ns, None, "fault", (), f"router {_VICTIM} killed"))
+    if stopping.wait(_DOWN_SECONDS):
+        return
+    router.start()
+    stack.network.wait_whole()
+    down_seconds = (time.time_ns() - began_ns) / 1e9
+    tell(f"router {_VICTIM} is back after {down_seconds:.1f} s")
+    text = f"router {_VICTIM} down for {down_seconds:.1f} s"
+    _record(stack, events.Event(began_ns, time.time_ns(), "fault", (), text))
+
+
+def _record(stack: Stack, event: events.Event) -> None:
+    producer = KafkaProducer(bootstrap_servers=stack.network.kafka.bootstrap)
+    try:
+        producer.send(topics.EVENTS.name(stack.network.prefix), events.encode(event)).get(timeout=10)
+    finally:
+        producer.close()

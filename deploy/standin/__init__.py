@@ -1,1 +1,1 @@
-"""A stand-in for a router where none is installed: small, honest about itself, for demonstrations and tests."""
+"""A stand-in for a router where none is installed: small, and honest about what it is."""

@@ -62,7 +62,7 @@ _log = logging.getLogger("inflight.standin")
 )
 @click.option("--log-level", type=click.Choice(logs.LEVELS), default="info", show_default=True)
 def main(**given: object) -> None:
-    """A small AMQP 1.0 router for demonstrations and tests, where no real one is installed.
+    r"""A small AMQP 1.0 router for demonstrations and tests, where no real one is installed.
 
     Prints "ready PORT..." on stdout when it listens. SIGTERM and SIGINT end it. It is no substitute for
     a real router: one thread, no policies, no persistence of configuration.

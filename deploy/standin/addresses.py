@@ -33,8 +33,6 @@ def parse(text: str) -> Place:
         return Place("L" + path.split("/", 2)[2], edge=parts[1])
     if parts[0] == "_local":
         return Place("L" + path.partition("/")[2])
-    if path == "$management":
-        return Place("L$management")
     return Place("M0" + path)
 
 
@@ -49,11 +47,11 @@ def plain(key: str) -> str:
 
 def matches(prefix: str, name: str) -> bool:
     """Whether `name` lies under `prefix`; tokens are separated by `/` and `.`, `*` is every address."""
-    return prefix == "*" or name == prefix or (name.startswith(prefix) and name[len(prefix)] in "/.")
+    return prefix in ("*", name) or (name.startswith(prefix) and name[len(prefix)] in "/.")
 
 
 def distribution(key: str) -> str:
-    if not key.startswith("M"):
+    if not key.startswith("M") or key[2:3] == "$":
         return CLOSEST
     name = plain(key)
     return next((kind for prefix, kind in DISTRIBUTIONS if matches(prefix, name)), BALANCED)

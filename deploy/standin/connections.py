@@ -12,6 +12,7 @@ from deploy.standin import addresses, peers
 from deploy.standin.events import Events
 from deploy.standin.loop import Wire
 from deploy.standin.peers import Peer
+from deploy.standin.schema import VERSIONS
 
 if TYPE_CHECKING:
     import socket
@@ -24,10 +25,7 @@ _log = logging.getLogger("inflight.standin")
 _RETRY_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0)
 _REATTACH_SECONDS = 1.0
 _IDLE_TIMEOUT_SECONDS = 16
-VERSIONS = {
-    "dispatch": ("qpid-dispatch-router", "1.19.0-stand-in"),
-    "skupper": ("skupper-router", "main-stand-in"),
-}
+PRODUCTS = {"dispatch": "qpid-dispatch-router", "skupper": "skupper-router"}
 
 
 class Connections:
@@ -42,15 +40,17 @@ class Connections:
         self.auto_links: dict[AutoLink, Link] = {}
         self.auto_link_errors: dict[AutoLink, str] = {}
         self.auto_link_identities = {auto: router.identity() for auto in router.settings.auto_links}
+        self.ports: list[int] = []
+        self._active: set[AutoLink] = set()
         self._tries: dict[Connector, int] = {}
         self._stopped = False
 
     def start(self) -> list[int]:
-        ports = [self._listen(listener) for listener in self.router.settings.listeners]
+        self.ports = [self._listen(listener) for listener in self.router.settings.listeners]
         brokers = {auto.connector for auto in self.router.settings.auto_links}
         for connector in (*self.router.settings.connectors, *sorted(brokers, key=lambda c: (c.host, c.port))):
             self._connect(connector)
-        return ports
+        return self.ports
 
     def stop(self) -> None:
         self._stopped = True
@@ -78,12 +78,12 @@ class Connections:
         return self.router.loop.listen(listener.host, listener.port, accepted)
 
     def _begin(self, peer: Peer) -> None:
-        product, version = VERSIONS[self.router.settings.flavour]
+        flavour = self.router.settings.flavour
         wire = peer.wire
         wire.connection.container = self.router.id
         wire.connection.properties = {
-            proton.symbol("product"): product,
-            proton.symbol("version"): version,
+            proton.symbol("product"): PRODUCTS[flavour],
+            proton.symbol("version"): VERSIONS[flavour],
             proton.symbol("qd.conn-id"): peer.identity,
             proton.symbol("qd.annotations-version"): 1,
             proton.symbol("standin.role"): peer.role,
@@ -153,6 +153,7 @@ class Connections:
         if not peer.opened:
             return
         router = self.router
+        self._active.discard(auto)
         name = f"autoLink.{router.id}.{auto.direction}.{auto.address}"
         if auto.direction == "in":
             link = peer.own_session().receiver(name)
@@ -180,6 +181,7 @@ class Connections:
         if terminus.address is None:
             return
         self.auto_link_errors.pop(auto, None)
+        self._active.add(auto)
         if auto.direction == "in":
             self.router.route(link.owning_key or "", self.router.id, None).attach(link)  # type: ignore[arg-type]
         else:
@@ -196,6 +198,10 @@ class Connections:
         _log.warning("auto-link %s %s: %s", auto.direction, auto.address, self.auto_link_errors[auto])
         peer = link.peer
         self.router.loop.call_later(_REATTACH_SECONDS, lambda: self._attach(auto, peer))
+
+    def active(self, auto: AutoLink) -> bool:
+        link = self.auto_links.get(auto)
+        return auto in self._active and link is not None and not link.closed
 
     def _auto_link(self, link: Link) -> AutoLink | None:
         if link.peer.role != peers.ROUTE_CONTAINER:

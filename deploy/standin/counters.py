@@ -18,7 +18,6 @@ class LinkCounters:
     modified: int = 0
     delayed_1_second: int = 0
     delayed_10_seconds: int = 0
-    settled_before: int = 0  # at the last look at the settle rate
     settle_rate: int = 0
 
     def settled(self) -> int:
@@ -51,6 +50,9 @@ class RouterCounters:
     transit: int = 0
     ingress_route_container: int = 0
     egress_route_container: int = 0
+    arrivals: int = 0  # since the start, as are the next two
+    links: int = 0
+    connections: int = 0
     addresses: dict[str, AddressCounters] = field(default_factory=dict)
 
     def address(self, key: str) -> AddressCounters:

@@ -20,17 +20,22 @@ if TYPE_CHECKING:
     from deploy.standin.loop import Wire
     from deploy.standin.peers import Peer
     from deploy.standin.router import Router
+    from deploy.standin.routes import Route
 
 _log = logging.getLogger("inflight.standin")
+
+
+def _ignore(_what: object) -> None:
+    pass
 
 
 class Events:
     def __init__(self, router: Router, buffer_bytes: int = 65_536) -> None:
         self.router = router
-        self.closed: Callable[[Peer], None] = lambda peer: None
-        self.opened: Callable[[Peer], None] = lambda peer: None
-        self.attached: Callable[[Link], None] = lambda link: None
-        self.detached: Callable[[Link], None] = lambda link: None
+        self.closed: Callable[[Peer], None] = _ignore
+        self.opened: Callable[[Peer], None] = _ignore
+        self.attached: Callable[[Link], None] = _ignore
+        self.detached: Callable[[Link], None] = _ignore
         self._peers: dict[int, Peer] = {}  # by wire
         self._buffer = ffi.new("char[]", buffer_bytes)
         self._buffer_bytes = buffer_bytes
@@ -52,6 +57,7 @@ class Events:
     def add(self, peer: Peer) -> None:
         self._peers[peer.wire.key] = peer
         self.router.peers[peer.identity] = peer
+        self.router.counters.connections += 1
 
     def _peer_of(self, connection: Any) -> Peer | None:
         wire: Wire | None = self.router.loop.wires_by_connection.get(key_of(connection))
@@ -230,13 +236,13 @@ class Events:
             link.partial.clear()
         lib.pn_link_advance(pn)
         link.counters.deliveries += 1
+        self.router.counters.arrivals += 1
         link.peer.last_delivery_ns = time.monotonic_ns()
         router = self.router
         if lib.pn_delivery_settled(delivery):
             lib.pn_delivery_settle(delivery)
             transit = Transit(link, None, data, link.origin, link.trace)
             link.counters.presettled += 1
-            router.counters.presettled += 1
             link.presettled = True
         else:
             transit = Transit(link, delivery, data, link.origin, link.trace)
@@ -260,6 +266,9 @@ class Events:
                     link.settle(transit, lib.PN_REJECTED)
                 return
             route = router.route_from_here(addresses.parse(to))
+            route.used_ns = transit.born_ns
+        if link.kind == "endpoint":
+            _count_ingress(link, transit, route)
         route.forward(transit)
 
     def _outcome(self, link: OutLink, delivery: Any) -> None:
@@ -281,6 +290,17 @@ class Events:
                 transit.route.wake()
         elif state and transit.raw is not None and not transit.waiting:
             lib.pn_delivery_update(transit.raw, state)
+
+
+def _count_ingress(link: InLink, transit: Transit, route: Route) -> None:
+    counters = link.peer.router.counters
+    counters.ingress += 1
+    route.counters.ingress += 1
+    if transit.settled:
+        counters.presettled += 1
+    if link.peer.role == peers.ROUTE_CONTAINER:
+        counters.ingress_route_container += 1
+        route.counters.ingress_route_container += 1
 
 
 def _copy_details(source: Any, target: Any) -> None:

@@ -12,6 +12,7 @@ from cproton_ffi import ffi, lib
 from deploy.standin import credit, sections
 from deploy.standin.counters import OUTCOMES, LinkCounters
 from deploy.standin.loop import key_of
+from deploy.standin.peers import ROUTE_CONTAINER
 
 if TYPE_CHECKING:
     import proton
@@ -72,6 +73,7 @@ class Link:
         self.counters = LinkCounters()
         self.zero_credit_since_ns = time.monotonic_ns()
         self.closed = False
+        self._settled: deque[int] = deque([0], maxlen=6)
 
     @property
     def credit(self) -> int:
@@ -82,6 +84,13 @@ class Link:
             self.zero_credit_since_ns = 0
         elif not self.zero_credit_since_ns:
             self.zero_credit_since_ns = now_ns
+
+    def watch_rate(self) -> None:
+        """Once a second: settled deliveries a second, over about five seconds as in real routers."""
+        settled = self.counters.settled()
+        self._settled.append(settled)
+        seconds = max(1, len(self._settled) - 1)
+        self.counters.settle_rate = (settled - self._settled[0]) // seconds
 
     def count_delay(self, born_ns: int) -> None:
         age_ns = time.monotonic_ns() - born_ns
@@ -122,11 +131,10 @@ class InLink(Link):
 
     def settle(self, transit: Transit, state: int) -> None:
         """End a delivery towards its sender, and count it."""
-        counters = self.peer.router.counters
         name = OUTCOME_NAMES.get(state)
         if name and not transit.settled:
-            setattr(self.counters, name, getattr(self.counters, name) + 1)
-            setattr(counters, name, getattr(counters, name) + 1)
+            for counted in (self.counters, self.peer.router.counters):
+                setattr(counted, name, getattr(counted, name) + 1)
         raw, transit.raw = transit.raw, None
         if raw is None:
             return
@@ -160,12 +168,28 @@ class OutLink(Link):
 
     def push(self, transit: Transit) -> None:
         self.taken += 1
+        self._count_push(transit)
         if not self.queue and lib.pn_link_credit(self.pn) > 0:
             self.send(transit)
             return
         self.queue.append(transit)
         if transit.settled and len(self.queue) > credit.CAPACITY:
             self.drop_oldest_presettled()
+
+    def _count_push(self, transit: Transit) -> None:
+        counters, address = self.peer.router.counters, transit.route and transit.route.counters
+        if self.kind == "inter-router":
+            counters.transit += 1
+            if address:
+                address.transit += 1
+        elif self.kind == "endpoint":
+            counters.egress += 1
+            if address:
+                address.egress += 1
+            if self.peer.role == ROUTE_CONTAINER:
+                counters.egress_route_container += 1
+                if address:
+                    address.egress_route_container += 1
 
     def drop_oldest_presettled(self) -> None:
         for number, transit in enumerate(self.queue):
@@ -199,7 +223,7 @@ class OutLink(Link):
         data = transit.data
         if self.annotate:
             try:
-                data = sections.annotated(data, sections.annotations(transit.origin, transit.trace))
+                data = sections.annotated(data, sections.route_pairs(transit.origin, transit.trace))
             except sections.MalformedError:
                 data = transit.data  # a router passes on what it cannot read
         tag = b"%x" % next(_tags)

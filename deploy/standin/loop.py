@@ -154,7 +154,7 @@ class Loop:
         """Listen, and tell the port (the one the system chose, for 0)."""
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         server = socket.create_server((host, port), family=family, backlog=128)
-        server.setblocking(False)  # noqa: FBT003 -- socket's own signature
+        server.setblocking(False)
 
         def ready(_: int) -> None:
             try:
@@ -246,5 +246,5 @@ class Loop:
 
 
 def _prepare(sock: socket.socket) -> None:
-    sock.setblocking(False)  # noqa: FBT003 -- socket's own signature
+    sock.setblocking(False)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 import proton
 
-from deploy.standin import peers
 from deploy.standin.addresses import plain
 from deploy.standin.links import InLink, OutLink, Transit
 from deploy.standin.topology import Advert
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from deploy.standin.peers import Peer
     from deploy.standin.router import Router
     from deploy.standin.routes import Route
@@ -159,6 +160,12 @@ class Mesh:
         if name and self._links.get(name) is link:
             del self._links[name]
 
+    def outstanding(self, key: str) -> Iterator[tuple[str, int]]:
+        """Of the messages from here on an address: (target, deliveries open towards it)."""
+        for (name, origin, target, _, _), link in self._links.items():
+            if name == key and origin == self.router.id:
+                yield target, link.open_deliveries
+
     def accept(self, peer: Peer, link: proton.Link) -> None:
         """A neighbour opens a link to us."""
         properties = link.remote_properties or {}
@@ -183,7 +190,3 @@ class Mesh:
         route = self.router.route(key, origin, target)
         route.trace = made.trace
         route.attach(made)
-
-
-def is_neighbour(peer: Peer) -> bool:
-    return peer.role == peers.INTER_ROUTER

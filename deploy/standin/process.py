@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from deploy.standin.connections import Connections
 from deploy.standin.loop import Loop
+from deploy.standin.management import Management
 from deploy.standin.router import Router
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ class Process:
         self.loop = Loop()
         self.router = Router(settings, self.loop)
         self.connections = Connections(self.router)
+        self.management = Management(self.router, self.connections)
 
     def start(self) -> list[int]:
         """Listen and connect; tells the ports."""

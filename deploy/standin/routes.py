@@ -43,11 +43,13 @@ class InProcess:
     def push(self, transit: Transit) -> None:
         if transit.incoming:
             transit.incoming.settle(transit, lib.PN_ACCEPTED)
+        if transit.route:
+            transit.route.counters.to_container += 1
         self._receive(transit.data)
 
 
 class Route:
-    """`target` None: wherever consumers are; a router's name: there; TREE: everywhere, along the origin's tree."""
+    """`target` None: wherever consumers are; a router: there; TREE: everywhere, along the origin's tree."""
 
     TREE = "*"
 
@@ -57,6 +59,7 @@ class Route:
         self.origin = origin
         self.target = target
         self.distribution = addresses.distribution(key)
+        self.counters = router.counters.address(key)
         self.incoming: dict[int, InLink] = {}
         self.trace: list[str] = [router.id]
         self._ways: dict[bool, list[tuple[Way, int]]] = {}
@@ -128,7 +131,8 @@ class Route:
             places = choice.eligible(places, self.distribution)
         elif self.target != self.router.id:
             places.append(((self.target, ""), 1))
-        return [(self._hop(place), cost) for place, cost in places if self._hop(place)]
+        onward = ((self._hop(place), cost) for place, cost in places)
+        return [(place, cost) for place, cost in onward if place is not None]
 
     def _hop(self, place: Way | tuple[str, str]) -> Way | tuple[str, str] | None:
         if not isinstance(place, tuple):

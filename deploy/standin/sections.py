@@ -105,7 +105,7 @@ def _string(text: str) -> bytes:
     return struct.pack(">BI", _STR32, len(raw)) + raw
 
 
-def annotations(ingress: str, trace: list[str]) -> bytes:
+def route_pairs(ingress: str, trace: list[str]) -> bytes:
     """The pairs a router adds: where the message came in, and the routers it passed, area before name."""
     steps = b"".join(_string(f"0/{router}") for router in trace)
     listed = struct.pack(">BII", _LIST32, len(steps) + 4, len(trace)) + steps
@@ -113,7 +113,7 @@ def annotations(ingress: str, trace: list[str]) -> bytes:
 
 
 def annotated(data: bytes, pairs: bytes) -> bytes:
-    """The message with `pairs` (two of them) among its message annotations, older ones of routers replaced."""
+    """The message with the two `pairs` among its annotations; those of earlier routers are replaced."""
     begin = end = 0
     kept: list[bytes] = []
     for code, start, value, stop in sections(data):

@@ -1,4 +1,4 @@
-"""Who is connected to whom, and what follows from it: routes, costs, trees. Pure: advertisements in, answers out."""
+"""Who is connected to whom, and what follows: routes, costs, trees. Pure: adverts in, answers out."""
 
 from __future__ import annotations
 

@@ -1,0 +1,179 @@
+"""The management schemas of both flavours as data: entity types and their attributes, in the routers' order.
+
+Taken from real replies; tests compare them attribute by attribute.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PREFIX = {"dispatch": "org.apache.qpid.dispatch.", "skupper": "io.skupper.router."}
+VERSIONS = {"dispatch": "1.19.0-stand-in", "skupper": "main-stand-in"}  # whose schema, and what it is
+
+
+@dataclass(frozen=True)
+class Entity:
+    dispatch: tuple[str, ...] = ()
+    skupper: tuple[str, ...] = ()
+    paged: bool = True  # honours count and offset
+
+    def attributes(self, flavour: str) -> tuple[str, ...]:
+        return self.dispatch if flavour == "dispatch" else self.skupper
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+_ALLOCATOR = _names(
+    "typeName typeSize transferBatchSize localFreeListMax globalFreeListMax totalAllocFromHeap"
+    " totalFreeToHeap heldByThreads batchesRebalancedToThreads batchesRebalancedToGlobal name identity type"
+)
+_NODE = _names(
+    "id protocolVersion instance linkState nextHop validOrigins address routerLink cost lastTopoChange"
+    " index name identity type"
+)
+_DELIVERIES = (
+    "presettledDeliveries droppedPresettledDeliveries acceptedDeliveries rejectedDeliveries"
+    " releasedDeliveries modifiedDeliveries deliveriesDelayed1Sec deliveriesDelayed10Sec deliveriesStuck"
+    " deliveriesIngress deliveriesEgress deliveriesTransit deliveriesIngressRouteContainer"
+    " deliveriesEgressRouteContainer"
+)
+_OUTCOMES = (
+    "presettledCount droppedPresettledCount acceptedCount rejectedCount releasedCount modifiedCount"
+    " deliveriesDelayed1Sec deliveriesDelayed10Sec deliveriesStuck"
+)
+
+ENTITIES: dict[str, Entity] = {
+    "router": Entity(
+        _names(
+            "name identity id type mode area version metadata addrCount linkCount nodeCount linkRouteCount"
+            f" autoLinkCount connectionCount {_DELIVERIES} deliveriesRedirectedToFallback linksBlocked"
+            " uptimeSeconds memoryUsage workerThreads"
+        ),
+        _names(
+            "id vanId mode area version hostName helloIntervalSeconds helloMaxAgeSeconds raIntervalSeconds"
+            " raIntervalFluxSeconds remoteLsMaxAgeSeconds unreachableHoldoffSeconds workerThreads"
+            " debugDumpFile saslConfigDir saslConfigName timestampsInUTC timestampFormat"
+            " defaultDistribution metadata dataConnectionCount dropTcpConnections name identity type"
+        ),
+    ),
+    "routerMetrics": Entity(
+        (),
+        # The last name is empty in the real reply, too.
+        (
+            *_names(
+                "identity type id addrCount linkCount nodeCount autoLinkCount connectionCount"
+                f" {_DELIVERIES} deliveriesIngressInterNetwork deliveriesEgressInterNetwork"
+                " deliveriesRedirectedToFallback linksBlocked uptimeSeconds memoryUsage"
+                " residentMemoryUsage connectionCounters version"
+            ),
+            "",
+        ),
+    ),
+    "router.link": Entity(
+        _names(
+            "name identity type linkName linkType linkDir owningAddr capacity peer undeliveredCount"
+            f" unsettledCount deliveryCount connectionId adminStatus operStatus {_OUTCOMES}"
+            " ingressHistogram priority settleRate creditAvailable zeroCreditSeconds"
+        ),
+        (
+            *_names(
+                "name identity type linkName linkType linkDir owningAddr capacity undeliveredCount"
+                f" unsettledCount deliveryCount connectionId operStatus {_OUTCOMES} openMovedStreams"
+                " ingressHistogram priority settleRate creditAvailable zeroCreditSeconds"
+            ),
+            "",
+        ),
+    ),
+    "router.address": Entity(
+        _names(
+            "name identity type key distribution inProcess subscriberCount remoteCount containerCount"
+            " remoteHostRouters deliveriesIngress deliveriesEgress deliveriesTransit deliveriesToContainer"
+            " deliveriesFromContainer deliveriesEgressRouteContainer deliveriesIngressRouteContainer"
+            " transitOutstanding trackedDeliveries priority deliveriesRedirectedToFallback"
+        ),
+        _names(
+            "name identity type key distribution inProcess subscriberCount remoteCount remoteHostRouters"
+            " deliveriesIngress deliveriesEgress deliveriesTransit deliveriesToContainer"
+            " deliveriesFromContainer deliveriesEgressRouteContainer deliveriesIngressRouteContainer"
+            " deliveriesEgressInterNetwork deliveriesIngressInterNetwork transitOutstanding"
+            " trackedDeliveries priority deliveriesRedirectedToFallback watch"
+        ),
+    ),
+    "router.node": Entity(_NODE, _NODE, paged=False),
+    "connection": Entity(
+        _names(
+            "name identity host role protocol dir container sasl isAuthenticated user isEncrypted sslProto"
+            " sslCipher properties sslSsf tenant type ssl opened active adminStatus operStatus uptimeSeconds"
+            " lastDlvSeconds enableProtocolTrace"
+        ),
+        _names(
+            "name identity host localSocket role protocol dir container sasl isAuthenticated user isEncrypted"
+            " sslProto sslCipher properties sslSsf type ssl opened active adminStatus operStatus"
+            " uptimeSeconds lastDlvSeconds enableProtocolTrace meshId tlsOrdinal groupCorrelationId"
+            " groupOrdinal"
+        ),
+    ),
+    "allocator": Entity(_ALLOCATOR, _ALLOCATOR, paged=False),
+    "connector": Entity(
+        _names(
+            "host port protocolFamily role cost sslProfile saslMechanisms allowRedirect maxFrameSize"
+            " maxSessions maxSessionFrames idleTimeoutSeconds stripAnnotations linkCapacity verifyHostname"
+            " saslUsername saslPassword messageLoggingComponents failoverUrls connectionStatus connectionMsg"
+            " policyVhost openProperties name identity type"
+        ),
+        _names(
+            "host port socketAddressFamily role cost sslProfile proxyProfile saslMechanisms allowRedirect"
+            " maxFrameSize maxSessions maxSessionFrames idleTimeoutSeconds stripAnnotations linkCapacity"
+            " verifyHostname saslUsername saslPassword messageLoggingComponents failoverUrls"
+            " connectionStatus connectionMsg policyVhost openProperties name identity type"
+        ),
+        paged=False,
+    ),
+    "listener": Entity(
+        _names(
+            "host port socketAddressFamily role cost sslProfile saslMechanisms authenticatePeer saslPlugin"
+            " requireEncryption requireSsl trustedCertsFile maxFrameSize maxSessions maxSessionFrames"
+            " idleTimeoutSeconds initialHandshakeTimeoutSeconds stripAnnotations linkCapacity multiTenant"
+            " failoverUrls healthz metrics websockets http httpRootDir messageLoggingComponents policyVhost"
+            " openProperties name identity type"
+        ),
+        _names(
+            "host port socketAddressFamily role cost sslProfile saslMechanisms authenticatePeer"
+            " requireEncryption requireSsl maxFrameSize maxSessions maxSessionFrames idleTimeoutSeconds"
+            " initialHandshakeTimeoutSeconds stripAnnotations linkCapacity failoverUrls healthz metrics"
+            " websockets http httpRootDir messageLoggingComponents policyVhost openProperties name identity"
+            " type"
+        ),
+        paged=False,
+    ),
+    "router.config.address": Entity(
+        _names(
+            "name identity type prefix distribution waypoint ingressPhase egressPhase pattern priority"
+            " fallback"
+        ),
+        _names("name identity type prefix distribution pattern priority"),
+    ),
+    "router.config.autoLink": Entity(
+        _names(
+            "name identity type address addr direction dir phase connection containerId externalAddress"
+            " externalAddr linkRef operStatus lastError fallback"
+        ),
+        _names(
+            "name identity type address direction connection containerId externalAddress linkRef operStatus"
+            " lastError"
+        ),
+    ),
+    "router.config.linkRoute": Entity(
+        _names(
+            "name identity type prefix distribution connection containerId direction dir operStatus pattern"
+            " addExternalPrefix delExternalPrefix"
+        ),
+    ),
+}
+
+
+def entity_types(flavour: str) -> dict[str, str]:
+    """Short name by full type, of those the flavour has."""
+    return {PREFIX[flavour] + name: name for name, entity in ENTITIES.items() if entity.attributes(flavour)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from pathlib import Path
+from typing import Final
 
 import click
 from prometheus_client import CollectorRegistry
@@ -20,7 +21,8 @@ from streaming.exporter import Exporter
 from streaming.exporter.consumer import Consumer
 from streaming.exporter.saved import NewerState, StateFile
 
-_log = logging.getLogger("inflight.exporter")
+_log: Final = logging.getLogger("inflight.exporter")
+_END_SECONDS: Final = 5.0
 
 
 @click.command(short_help="Serve results from Kafka: /metrics and a live page.")
@@ -52,7 +54,9 @@ def command(config_file: Path, listen: str | None) -> None:
     stop = threading.Event()
     stop_on_signals(stop)
     _log.info("serving %s/metrics", server.url)
-    try:
-        consumer.run(stop)
-    finally:
-        server.close()
+    reader = threading.Thread(target=consumer.run, args=(stop,), name="kafka", daemon=True)
+    reader.start()
+    stop.wait()
+    reader.join(_END_SECONDS)  # a request to a Kafka that is gone takes longer, and there is nothing to lose
+    consumer.save()
+    server.close()

@@ -28,6 +28,8 @@ DISCOVER_SECONDS: Final = 5.0
 RETRY_SECONDS: Final = 2.0
 LOOK_BACK_MS: Final = 120_000  # for topics of which only the newest counts
 POLL_MS: Final = 250
+CONNECT_MS: Final = 3_000
+REQUEST_MS: Final = 10_000
 
 Apply = Callable[[bytes], None]
 
@@ -73,7 +75,7 @@ class Consumer:
         self._offsets = self._offsets or {}
 
     def run(self, stop: threading.Event) -> None:
-        """Read until told to stop, then save. Errors of Kafka are told and waited out."""
+        """Read until told to stop, and a request to Kafka has ended. Errors are told and waited out."""
         while not stop.is_set():
             try:
                 consumer = KafkaConsumer(
@@ -85,6 +87,8 @@ class Consumer:
                     fetch_max_wait_ms=POLL_MS,
                     fetch_max_bytes=8 << 20,
                     metadata_max_age_ms=30_000,
+                    bootstrap_timeout_ms=CONNECT_MS,
+                    request_timeout_ms=REQUEST_MS,
                 )
             except (KafkaError, OSError, ValueError) as error:
                 servers = ", ".join(self._kafka.servers)
@@ -98,7 +102,6 @@ class Consumer:
                 stop.wait(RETRY_SECONDS)
             finally:
                 consumer.close()
-        self._save()
 
     def _read(self, consumer: Any, stop: threading.Event) -> None:
         self._goals.clear()
@@ -116,7 +119,7 @@ class Consumer:
                 stop.wait(RETRY_SECONDS)
             self._look_ready(consumer)
             if time.monotonic() >= self._next_save:
-                self._save()
+                self.save()
 
     def _take(self, consumer: Any) -> None:
         for partition, records in consumer.poll(timeout_ms=POLL_MS, max_records=2_000).items():
@@ -179,7 +182,7 @@ class Consumer:
                 self._goals[partition] = end[partition]
         if any(partition.topic == self._windows for partition in new):
             self._fresh = False
-            self._save()  # so that a second start counts from where this one did
+            self.save()  # so that a second start counts from where this one did
 
     def _recent(self, consumer: Any, partitions: list[Any]) -> dict[Any, int]:
         since_ms = time.time_ns() // 1_000_000 - LOOK_BACK_MS
@@ -201,7 +204,8 @@ class Consumer:
         offsets[partition.partition] = first
         return first
 
-    def _save(self) -> None:
+    def save(self) -> None:
+        """Keep what is counted and how far that was read."""
         self._next_save = time.monotonic() + SAVE_SECONDS
         if self._offsets is None or self._fresh:
             return

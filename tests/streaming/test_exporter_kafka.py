@@ -1,0 +1,213 @@
+"""`inflight export` against a real Kafka: the counters are exact whatever is stopped, killed or repeated."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from helpers import free_port, wait_until
+from kafka import KafkaProducer
+from made_rows import START, live, window
+
+from collectors import topics
+from collectors.events import Event
+from collectors.events import encode as encode_event
+from streaming.rows import LiveRow, WindowRow, encode
+
+if TYPE_CHECKING:
+    from deploy.embedded.kafka import Kafka
+
+pytestmark = pytest.mark.e2e
+
+CONFIG = """\
+version: 1
+site: here
+kafka: {{servers: ["{bootstrap}"], prefix: {prefix}}}
+endpoints: {{east: {{url: "amqp://e:5672", mesh: prod}}, west: {{url: "amqp://w:5672", mesh: prod}}}}
+paths: {{east-west: {{from: east, to: west, address: inflight/east-west}}}}
+slos:
+  - {{paths: "*", delivered: 99.9%}}
+state: {state}
+"""
+
+
+class Export:
+    """The command as a process of its own, restartable on the same state."""
+
+    def __init__(self, bootstrap: str, prefix: str, folder: Path) -> None:
+        self.port = free_port()
+        self.state = folder / "state"
+        self.config = folder / "inflight.yaml"
+        self.config.write_text(CONFIG.format(bootstrap=bootstrap, prefix=prefix, state=self.state))
+        self.log = folder / "log"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        arguments = ["export", "-c", str(self.config), "--listen", f"127.0.0.1:{self.port}"]
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen([sys.executable, "-m", "deploy", *arguments], stderr=log)
+
+    def ready(self) -> None:
+        wait_until(lambda: self.get("/-/ready") == "ready\n", 30, "the exporter to be ready")
+
+    def get(self, path: str) -> str:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:
+            text: str = answer.read().decode()
+        return text
+
+    def value(self, name: str, **labels: str) -> float | None:
+        """Of the one series with these labels among others; None where there is none."""
+        for line in self.get("/metrics").splitlines():
+            if line.startswith(f"inflight_{name}{{") and all(f'{k}="{v}"' in line for k, v in labels.items()):
+                return float(line.rsplit(" ", 1)[1])
+        return None
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        assert self.process is not None
+        self.process.send_signal(number)
+        code = self.process.wait(15)
+        self.process = None
+        return code
+
+
+@pytest.fixture
+def export(kafka: Kafka, tmp_path: Path, prefix: str) -> Iterator[Export]:
+    exporter = Export(kafka.bootstrap, prefix, tmp_path)
+    yield exporter
+    if exporter.process is not None:
+        exporter.end(signal.SIGKILL)
+
+
+@pytest.fixture
+def prefix(kafka: Kafka, request: pytest.FixtureRequest) -> str:
+    made = re.sub("[^a-z]", "-", request.node.name)
+    kafka.make_topics(made, (topics.WINDOWS, topics.LIVE, topics.EVENTS))
+    return made
+
+
+@pytest.fixture
+def put(kafka: Kafka, prefix: str) -> Iterator[Callable[..., None]]:
+    producer = KafkaProducer(bootstrap_servers=kafka.bootstrap)
+
+    def send(suffix: str, *values: WindowRow | LiveRow | bytes) -> None:
+        for value in values:
+            data = value if isinstance(value, bytes) else encode(value)
+            key = b"-" if isinstance(value, bytes) else value["path"].encode()
+            producer.send(f"{prefix}.{suffix}", key=key, value=data)
+        producer.flush(10)
+
+    yield send
+    producer.close()
+
+
+def test_counts_rows_once_over_kill_restart_and_repeats(export: Export, put: Callable[..., None]) -> None:
+    """Killed or ended, restarted, and fed every row twice, it counts each window once."""
+    export.start()
+    export.ready()
+    rows = [window(number=n, lost=n % 2) for n in range(6)]
+    put("windows", *rows[:2])
+    wait_until(lambda: export.value("path_sent_messages_total") == 101, 10, "two windows")
+    export.end(signal.SIGKILL)
+    put("windows", *rows)  # a restarted job may write again what it wrote before
+    export.start()
+    export.ready()
+    wait_until(lambda: export.value("path_sent_messages_total") == 303, 10, "six windows")
+    assert export.value("path_messages_total", **{"class": "lost"}) == 3
+    assert export.end() == 0
+    moved = {"lost>received": 1}
+    put("windows", window(number=1, revision=1, values_ns=[2_000_000] * 51, late=1, moves=moved))
+    put("windows", window(number=6))
+    export.start()
+    export.ready()
+    assert export.value("path_sent_messages_total") == 353
+    assert export.value("path_messages_total", **{"class": "lost"}) == 3
+    assert export.value("path_reclassified_messages_total", **{"from": "lost", "to": "received"}) == 1
+    assert export.value("path_slo_good_messages_total", slo="delivery") == 350
+
+
+def test_without_state_starts_at_the_end_from_0(export: Export, put: Callable[..., None]) -> None:
+    """What was in the topic before the first start is not counted, and neither are its later revisions."""
+    put("windows", *(window(number=n) for n in range(3)))
+    export.start()
+    export.ready()
+    assert export.value("path_sent_messages_total") == 0
+    put(
+        "windows",
+        window(number=1, revision=1, lost=1, values_ns=[2_000_000] * 49, moves={"lost>received": 1}),
+    )
+    put("windows", window(number=3, lost=2))
+    wait_until(lambda: export.value("path_sent_messages_total") == 52, 10, "the first window")
+    assert export.value("path_reclassified_messages_total", **{"from": "lost", "to": "received"}) == 0
+    assert export.value("exporter_rows_total", topic="windows", result="old") == 1
+
+
+def test_bad_rows_are_counted_and_lose_nothing_else(export: Export, put: Callable[..., None]) -> None:
+    """Rows that cannot be read are counted and told; the good ones around them count."""
+    export.start()
+    export.ready()
+    half = window(number=0)
+    half["classes"] = {"received": "many"}  # type: ignore[dict-item] # what this test is about
+    put("windows", b"{", b"[]", b"\xff", encode(half), b'{"v":9}', window(number=0))
+    put("live", b"nothing", live(number=0))
+    wait_until(lambda: export.value("path_sent_messages_total") == 50, 10, "the good window")
+    wait_until(lambda: export.value("path_pending_messages") == 130, 10, "the good live row")
+    assert export.value("exporter_rows_total", topic="windows", result="bad") == 5
+    assert export.value("exporter_rows_total", topic="live", result="bad") == 1
+    assert "bad row at" in export.log.read_text()
+
+
+def test_maintenance_is_left_out_of_objectives(export: Export, put: Callable[..., None]) -> None:
+    """Windows inside a marked stretch count as messages, not for the objectives; known from before, too."""
+    marked = Event(START, START + 4_000_000_000, "maintenance", ("east-*",), "new cable")
+    put("events", encode_event(marked))
+    export.start()
+    export.ready()
+    put("windows", window(number=0, lost=5), window(number=1))
+    wait_until(lambda: export.value("path_sent_messages_total") == 105, 10, "both windows")
+    assert export.value("path_slo_messages_total", slo="delivery") == 50
+
+
+def test_serves_no_counters_before_it_has_caught_up(export: Export, tmp_path: Path) -> None:
+    """With no Kafka it lives, is not ready, and shows no counter that would look like a restart."""
+    export.config.write_text(
+        CONFIG.format(bootstrap="127.0.0.1:1", prefix="nowhere", state=tmp_path / "state")
+    )
+    export.start()
+    wait_until(lambda: export.get("/-/healthy"), 20, "the server")
+    with pytest.raises(urllib.error.HTTPError, match="503"):
+        export.get("/-/ready")
+    assert export.value("build_info", part="exporter") == 1
+    assert export.value("path_sent_messages_total") is None
+    assert export.end() == 0
+
+
+def test_damaged_state_is_put_aside(export: Export, put: Callable[..., None]) -> None:
+    """A state file that cannot be read is kept beside, told, and counting starts from 0."""
+    export.state.mkdir()
+    (export.state / "exporter.json").write_text('{"v": 1, "paths": 7}')
+    export.start()
+    export.ready()
+    assert (export.state / "exporter.damaged").exists()
+    put("windows", window())
+    wait_until(lambda: export.value("path_sent_messages_total") == 50, 10, "the window")
+    assert "counters start from 0" in export.log.read_text()
+
+
+def test_newer_state_is_refused(export: Export) -> None:
+    """A state of a newer version is not thrown away: the command says so and ends with status 2."""
+    export.state.mkdir()
+    (export.state / "exporter.json").write_text('{"v": 99}')
+    export.start()
+    assert export.process is not None
+    assert export.process.wait(20) == 2
+    export.process = None
+    assert "use the newer program" in export.log.read_text()
+    assert [file.name for file in export.state.iterdir()] == ["exporter.json"]

@@ -51,7 +51,7 @@ def matches(prefix: str, name: str) -> bool:
 
 
 def distribution(key: str) -> str:
-    if not key.startswith("M") or key[2:3] == "$":
-        return CLOSEST
     name = plain(key)
+    if key.startswith("R") or name.startswith("$"):
+        return CLOSEST
     return next((kind for prefix, kind in DISTRIBUTIONS if matches(prefix, name)), BALANCED)

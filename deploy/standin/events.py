@@ -269,7 +269,10 @@ class Events:
             route.used_ns = transit.born_ns
         if link.kind == "endpoint":
             _count_ingress(link, transit, route)
-        route.forward(transit)
+        if router.faults.rules or router.gate.busy:
+            router.gate.through(link, transit, route)
+        else:
+            route.forward(transit)
 
     def _outcome(self, link: OutLink, delivery: Any) -> None:
         if not lib.pn_delivery_updated(delivery):

@@ -114,9 +114,9 @@ class InLink(Link):
         self.partial = bytearray()
 
     def replenish(self) -> None:
-        if self.closed or self.peer.router.faults.stalls(self):
+        route, faults = self.route, self.peer.router.faults
+        if self.closed or (faults.rules and route and faults.stalls(route.key, time.monotonic_ns())):
             return
-        route = self.route
         current = int(lib.pn_link_credit(self.pn))
         wanted = credit.target(
             available=credit.CAPACITY if route is None else route.available(settled=False),

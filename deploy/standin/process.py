@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deploy.standin.connections import Connections
+from deploy.standin.control import Control
 from deploy.standin.loop import Loop
 from deploy.standin.management import Management
 from deploy.standin.router import Router
@@ -18,6 +19,7 @@ class Process:
         self.loop = Loop()
         self.router = Router(settings, self.loop)
         self.connections = Connections(self.router)
+        self._control: Control | None = None
         self.management = Management(self.router, self.connections)
 
     def start(self) -> list[int]:
@@ -25,10 +27,15 @@ class Process:
         self.loop.after = self.router.after_turn
         self.router.mesh.advertise()
         self.router.beat()
-        return self.connections.start()
+        ports = self.connections.start()
+        path = self.router.settings.control
+        self._control = Control(self.router, self.loop, path) if path else None
+        return ports
 
     def run(self) -> None:
         """Until somebody sets loop.stopping."""
         self.loop.run()
         self.connections.stop()
         self.loop.close()
+        if self._control:
+            self._control.close()

@@ -14,6 +14,7 @@ from cproton_ffi import lib
 from deploy.standin import addresses
 from deploy.standin.counters import RouterCounters
 from deploy.standin.faults import Faults
+from deploy.standin.gate import Gate
 from deploy.standin.links import InLink, Link, OutLink, Transit
 from deploy.standin.loop import key_of
 from deploy.standin.mesh import Mesh
@@ -46,6 +47,7 @@ class Router:
         self.peers: dict[int, Peer] = {}
         self.links: dict[int, Link] = {}  # by proton's pointer
         self.consumers: dict[str, list[OutLink]] = {}
+        self.gate = Gate(self, self.faults, loop)
         self.in_process: dict[str, InProcess] = {}
         self.routes: dict[tuple[str, str, str | None], Route] = {}
         self.thirsty: dict[int, InLink] = {}  # to be looked at for credit at the end of the turn
@@ -191,11 +193,6 @@ class Router:
             return self.route(place.key, self.id, Route.TREE)
         return self.route(place.key, self.id, None)
 
-    def close_if_idle(self, route: Route) -> None:
-        if not route.incoming:
-            self.routes.pop((route.key, route.origin, route.target), None)
-            route.close()
-
     def topology_changed(self) -> None:
         self._all_stale = True
         self.topology_change_ns = time.time_ns()
@@ -232,15 +229,20 @@ class Router:
         while self.thirsty:
             self.thirsty.popitem()[1].replenish()
 
+    def wake_all(self) -> None:
+        """Faults have changed: everybody's credit is to be looked at."""
+        self.thirsty.update((link.identity, link) for link in self.links.values() if isinstance(link, InLink))
+
     def beat(self) -> None:
         """Once a second."""
         now_ns = time.monotonic_ns()
         for link in self.links.values():
             link.watch_credit(now_ns)
             link.watch_rate()
-        for route in list(self.routes.values()):
-            if not route.incoming and now_ns - route.used_ns > _IDLE_NS:
-                self.close_if_idle(route)
+        for name, route in list(self.routes.items()):
+            if route.idle and now_ns - route.used_ns > _IDLE_NS:
+                del self.routes[name]
+                route.close()
         self.mesh.beat()
         now = time.time()
         for wire in list(self.loop.wires.values()):

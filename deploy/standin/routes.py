@@ -65,6 +65,11 @@ class Route:
         self._ways: dict[bool, list[tuple[Way, int]]] = {}
         self._mesh: set[OutLink] = set()
         self.used_ns = time.monotonic_ns()
+        self.held = 0  # messages that a fault keeps back
+
+    @property
+    def idle(self) -> bool:
+        return not self.incoming and not self.held and not any(link.queue for link in self._mesh)
 
     def ways(self, *, settled: bool) -> list[tuple[Way, int]]:
         if settled not in self._ways:
@@ -88,7 +93,7 @@ class Route:
 
     def detach(self, link: InLink) -> None:
         self.incoming.pop(link.identity, None)
-        self.router.close_if_idle(self)
+        self.used_ns = time.monotonic_ns()
 
     def wake(self) -> None:
         self.router.thirsty.update(self.incoming)

@@ -113,7 +113,7 @@ class LinkRows:
 
     def _outstanding(self, key: str) -> list[int] | None:
         """Of a balanced address: deliveries open towards each router, by its index."""
-        if addresses.distribution(key) != addresses.BALANCED or not key.startswith("M"):
+        if addresses.distribution(key) != addresses.BALANCED or key not in self._router.consumers:
             return None
         counts = [0] * _NODES
         for target, open_deliveries in self._router.mesh.outstanding(key):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
@@ -28,11 +29,19 @@ def connected(url: str) -> Iterator[BlockingConnection]:
 
 def carried(network: Network, source: str, target: str, address: str, receive: str | None = None) -> str:
     """What a receiver at one router gets of a message sent at another."""
-    with connected(network.routers[target].url) as there, connected(network.routers[source].url) as here:
-        receiver = there.create_receiver(receive or address)
-        here.create_sender(address).send(Message(f"from {source}"))
-        body = receiver.receive(timeout=10).body
-        receiver.accept()
+
+    def send() -> None:
+        with connected(network.routers[source].url) as here:
+            here.create_sender(address).send(Message(f"from {source}"))
+
+    # Each in its thread: the receiver's outcome is what the sender waits for.
+    with ThreadPoolExecutor(1) as threads:
+        with connected(network.routers[target].url) as there:
+            receiver = there.create_receiver(receive or address)
+            sending = threads.submit(send)
+            body = receiver.receive(timeout=10).body
+            receiver.accept()
+        sending.result(timeout=10)
         return str(body)
 
 

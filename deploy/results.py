@@ -13,6 +13,7 @@ from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from collectors.config import Config
 from collectors.exposition import Exposition, Request, Response
 from collectors.metrics import CATALOGUE
+from dashboards.page import routes
 from streaming.exporter import Exporter
 
 _TEXT: Final = "text/plain; version=0.0.4; charset=utf-8"
@@ -38,7 +39,7 @@ def serve_results(
             return Response(packed, _TEXT, headers={"Content-Encoding": "gzip"})
         return Response(text, _TEXT)
 
-    return Exposition(listen, registry, not_ready, {"/metrics": metrics})
+    return Exposition(listen, registry, not_ready, {"/metrics": metrics, **routes(exporter, not_ready)})
 
 
 def add_build_info(registry: CollectorRegistry, part: str, config: Config) -> None:

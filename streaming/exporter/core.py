@@ -18,6 +18,7 @@ from collectors.metrics import CATALOGUE
 from streaming.exporter import checks, shape, text
 from streaming.exporter.book import Book, Result
 from streaming.exporter.families import quote
+from streaming.exporter.network import Network
 from streaming.exporter.path import Labels, Path
 from streaming.exporter.slo import objectives
 from streaming.rows import LiveRow, WindowRow
@@ -42,6 +43,7 @@ class Exporter:
         self.lock: Final = threading.RLock()
         self.paths: Final[dict[str, Path]] = {}
         self.events: Final[deque[Event]] = deque(maxlen=MAX_EVENTS)
+        self.network: Final = Network()
         self.catching_up = False  # rows of the past are being read: they tell nothing of freshness
         self.keep_ns: Final = 2 * config.defaults.horizon
         self._configured: Final = configured_paths.resolve(config)
@@ -100,8 +102,7 @@ class Exporter:
             if path is None:
                 return
             before_ns, last_ns = path.last_received_ns or 0, row["last_received_ns"]
-            path.live = row
-            path.relabel(row)
+            path.show_live(row)
             self._touch(path)
             self._rows.labels("live", "used").inc()
             if last_ns is not None and last_ns > before_ns and not self.catching_up:

@@ -11,6 +11,7 @@ from streaming.exporter.slo import Objective
 from streaming.rows import LiveRow, WindowRow
 
 HISTORY: Final = 60  # windows that a sparkline shows
+RATE_OVER_NS: Final = 1_000_000_000  # the beginning of a window is too short to tell a rate
 
 
 class Labels(NamedTuple):
@@ -32,7 +33,9 @@ class Point(NamedTuple):
     p99_ns: int | None
     max_ns: int | None
     sent: int
-    missing: int  # refused, lost or unobserved
+    refused: int
+    lost: int
+    unobserved: int
 
 
 @dataclass(slots=True)
@@ -48,17 +51,28 @@ class Path:
     live: LiveRow | None = None
     seen_ns: int | None = None  # by the exporter's clock: when the last row came
     history: deque[Point] = field(default_factory=lambda: deque(maxlen=HISTORY))
+    rate: float | None = None  # messages sent a second, lately
     chunks: list[str] | None = None  # rendered families, until something changes
 
     def show(self, row: WindowRow) -> None:
-        """Take a row that counted as the newest window, or as a revision of it."""
+        """Take a row that was counted: a new window, or a revision of one that may still be on show."""
+        point = _point(row)
+        for index in reversed(range(len(self.history))):
+            if self.history[index].end_ns == point.end_ns:
+                self.history[index] = point
         if self.window is not None and row["window_start_ns"] < self.window["window_start_ns"]:
             return
-        revised = self.window is not None and row["window_start_ns"] == self.window["window_start_ns"]
+        if not self.history or self.history[-1].end_ns < point.end_ns:
+            self.history.append(point)
         self.window = without_histograms(row)
-        if revised and self.history:
-            self.history.pop()
-        self.history.append(_point(row))
+        self.relabel(row)
+
+    def show_live(self, row: LiveRow) -> None:
+        """Take the newest live row; the last one wins."""
+        self.live = row
+        elapsed_ns = min(row["at_ns"] - row["window_start_ns"], row["window_ns"])
+        if elapsed_ns >= RATE_OVER_NS:
+            self.rate = row["sent"] * 1e9 / elapsed_ns
         self.relabel(row)
 
     def relabel(self, row: WindowRow | LiveRow) -> None:
@@ -99,5 +113,7 @@ def _point(row: WindowRow) -> Point:
         p99_ns=percentiles.get("99"),
         max_ns=response["max_ns"] if response else None,
         sent=row["sent"],
-        missing=sum(n for name, n in classes.items() if name != "received"),
+        refused=classes.get("refused", 0),
+        lost=classes.get("lost", 0),
+        unobserved=classes.get("unobserved", 0),
     )

@@ -1,0 +1,219 @@
+"""The live table of a terminal: paths, and below them the routers, links and queues; fits 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from streaming.exporter.status import WORDS, seconds
+
+Json = dict[str, Any]
+
+COLOURS: Final = {
+    "outage": "bold white on red",
+    "losing": "bold red",
+    "silent": "bold magenta",
+    "suspect": "yellow",
+    "refused": "yellow",
+    "blind": "magenta",
+    "behind": "yellow",
+    "slow": "yellow",
+    "waiting": "dim",
+    "ok": "green",
+}
+_UNKNOWN: Final = "–"
+_QUEUES: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How to show it: which column sorts, which names, from which row on and how many."""
+
+    sort: str = "state"
+    reverse: bool = False
+    filter: str = ""
+    offset: int = 0
+    rows: int | None = None
+
+
+def screen(state: Json, width: int, choice: Choice | None = None) -> RenderableType:
+    """The whole, as `inflight top` and `inflight demo` show it."""
+    choice = choice or Choice()
+    parts: list[RenderableType] = [_title(state, choice), _paths(state, width, choice)]
+    if state["routers"]:
+        parts.append(_routers(state))
+    if state["edges"]:
+        parts.append(_edges(state))
+    if state["queues"]:
+        parts.append(_queues(state))
+    return Group(*parts)
+
+
+def selected(state: Json, choice: Choice) -> list[Json]:
+    """The paths that the filter lets through, in order."""
+    wanted = choice.filter.lower()
+    found = [path for path in state["paths"] if wanted in path["name"].lower()]
+    return sorted(found, key=lambda path: (SORTS[choice.sort](path), path["name"]), reverse=choice.reverse)
+
+
+def _title(state: Json, choice: Choice) -> Text:
+    counts = {word: sum(path["state"] == word for path in state["paths"]) for word in WORDS}
+    text = Text(f"Inflight at {clean(state['site'])}: {len(state['paths'])} paths", style="bold")
+    for word, count in counts.items():
+        if count:
+            text.append(f"  {count} ", style="default").append(word, style=COLOURS[word])
+    if choice.filter:
+        text.append(f"  names with “{clean(choice.filter)}”", style="dim")
+    if state["not_ready"]:
+        text.append(f"\nnot ready: {state['not_ready']}", style="yellow")
+    return text
+
+
+def _paths(state: Json, width: int, choice: Choice) -> Table:
+    table = Table(box=None, padding=(0, 1, 0, 0), width=width, header_style="dim")
+    table.add_column("path", ratio=1, no_wrap=True, overflow="ellipsis", min_width=10)
+    for name, least in (
+        ("p50", 6),
+        ("p99", 7),
+        ("max", 7),
+        ("rate", 6),
+        ("lost", 5),
+        ("jitter", 6),
+        ("age", 5),
+    ):
+        mark = (" ▴" if choice.reverse else " ▾") if name == choice.sort else ""
+        table.add_column(f"{name}{mark}", justify="right", min_width=least, no_wrap=True)
+    table.add_column("state", min_width=7, no_wrap=True)
+    paths = selected(state, choice)
+    last = None if choice.rows is None else choice.offset + choice.rows
+    for path in paths[choice.offset : last]:
+        table.add_row(*_row(path, state["now_seconds"]))
+    hidden = len(paths) - len(paths[choice.offset : last])
+    if hidden:
+        table.add_row(Text(f"… and {hidden} more", style="dim"))
+    return table
+
+
+def _row(path: Json, now_seconds: float) -> list[Text]:
+    response, lost = path["response"] or {}, path["classes"]["lost"]
+    at_least = response.get("at_least", [])
+    jitter = (path["window"] or {}).get("jitter") or {}
+    received = path["last_received_seconds"]
+    age = _UNKNOWN if received is None else seconds(max(0, round((now_seconds - received) * 1e9)))
+    word = "maint." if path["maintenance"] else path["state"]
+    return [
+        Text(clean(path["name"])),
+        *(
+            Text(
+                ("≥" if name in at_least else "") + latency(response.get(name)),
+                style="" if response else "dim",
+            )
+            for name in ("50", "99", "max")
+        ),
+        Text(_UNKNOWN if path["rate"] is None else f"{count(path['rate'])}/s"),
+        Text(count(lost), style="bold red" if lost else ""),
+        Text(latency(jitter.get("99", jitter.get("max")))),
+        Text(age.replace(" ", "")),
+        Text(word, style="cyan" if path["maintenance"] else COLOURS[path["state"]]),
+    ]
+
+
+def _routers(state: Json) -> Table:
+    table = _small("router", "state", "version", "waiting", "unsettled")
+    for router in state["routers"]:
+        table.add_row(
+            Text(clean(router["router"])),
+            _up(up=router["up"]),
+            Text(clean(router["version"])),
+            Text(count(router["undelivered"])),
+            Text(count(router["unsettled"])),
+        )
+    return table
+
+
+def _edges(state: Json) -> Text:
+    text = Text("links   ", style="dim")
+    for edge in state["edges"]:
+        text.append(f"{clean(edge['source'])} — {clean(edge['target'])} ", style="default")
+        text.append_text(_up(up=edge["up"])).append("   ")
+    return text
+
+
+def _queues(state: Json) -> Table:
+    table = _small("queue", "broker", "messages", "consumers", "in/s", "out/s")
+    queues = sorted(state["queues"], key=lambda queue: (-queue["messages"], queue["queue"]))
+    for queue in queues[:_QUEUES]:
+        idle = queue["messages"] and not queue["consumers"]
+        table.add_row(
+            Text(clean(queue["queue"])),
+            Text(clean(queue["broker"])),
+            Text(count(queue["messages"]), style="bold yellow" if idle else ""),
+            Text(count(queue["consumers"])),
+            *(
+                Text(_UNKNOWN if queue[name] is None else count(queue[name]))
+                for name in ("in_rate", "out_rate")
+            ),
+        )
+    if len(queues) > _QUEUES:
+        table.add_row(Text(f"… and {len(queues) - _QUEUES} more", style="dim"))
+    return table
+
+
+def _small(*columns: str) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for index, name in enumerate(columns):
+        table.add_column(name, justify="left" if index < 2 else "right", no_wrap=True)  # noqa: PLR2004 -- the names
+    return table
+
+
+def _up(*, up: bool) -> Text:
+    return Text("up", style="green") if up else Text("DOWN", style="bold white on red")
+
+
+def latency(value: float | None) -> str:
+    """Three digits and a unit."""
+    if value is None:
+        return _UNKNOWN
+    size = abs(value)
+    if size < 0.001:  # noqa: PLR2004 -- a millisecond
+        return f"{value * 1e6:.0f}µs"
+    if size < 1:
+        return f"{value * 1e3:.3g}ms" if size < 0.9995 else "1.00s"  # noqa: PLR2004 -- 999.5 ms is a second
+    return f"{value:.3g}s"
+
+
+def count(value: float) -> str:
+    """At most five characters: 950, 12.5k, 3.4M."""
+    for limit, divisor, unit in ((1e4, 1.0, ""), (1e7, 1e3, "k"), (1e10, 1e6, "M"), (float("inf"), 1e9, "G")):
+        if abs(value) < limit:
+            scaled = value / divisor
+            whole = scaled == int(scaled) or abs(scaled) >= 100  # noqa: PLR2004 -- three digits are enough
+            return f"{scaled:.0f}{unit}" if whole else f"{scaled:.1f}{unit}"
+    return _UNKNOWN
+
+
+def clean(text: str) -> str:
+    """Names come from the network: nothing in them may steer the terminal."""
+    return "".join(character if character.isprintable() else "·" for character in text)
+
+
+def _figure(path: Json, name: str) -> float:
+    return -((path["response"] or {}).get(name) or 0.0)
+
+
+SORTS: Final[dict[str, Callable[[Json], Any]]] = {
+    "state": lambda path: WORDS.index(path["state"]),
+    "path": lambda path: path["name"],
+    "p50": lambda path: _figure(path, "50"),
+    "p99": lambda path: _figure(path, "99"),
+    "max": lambda path: _figure(path, "max"),
+    "rate": lambda path: -(path["rate"] or 0),
+    "lost": lambda path: -path["classes"]["lost"],
+    "jitter": lambda path: -(((path["window"] or {}).get("jitter") or {}).get("max") or 0),
+    "age": lambda path: path["last_received_seconds"] or 0,
+}

@@ -1,0 +1,84 @@
+"""A path in a word and a sentence: what someone woken at night reads first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from streaming.exporter.path import Path, Point
+
+SILENT_NS: Final = 30 * 10**9
+OUTAGE_NS: Final = 10**9
+BEHIND_NS: Final = 10**9
+RECENT_NS: Final = 60 * 10**9
+
+# The worst first; the order in which paths are listed.
+WORDS: Final = (
+    "outage",
+    "losing",
+    "silent",
+    "suspect",
+    "refused",
+    "blind",
+    "behind",
+    "slow",
+    "waiting",
+    "ok",
+)
+
+
+class Status(NamedTuple):
+    """One of `WORDS`, and the reason."""
+
+    word: str
+    text: str
+
+
+def status(path: Path, now_ns: int) -> Status:
+    """The worst that is true of this path now."""
+    return next(_found(path, now_ns), Status("ok", ""))
+
+
+def _found(path: Path, now_ns: int) -> Iterator[Status]:
+    """All that is wrong, the worst first."""
+    live, recent = path.live, _recent(path)
+    if path.seen_ns is None:
+        yield Status("waiting", "no data yet")
+        return
+    if now_ns - path.seen_ns > SILENT_NS:
+        yield Status("silent", f"no data for {seconds(now_ns - path.seen_ns)}")
+    if path.outage_ns >= OUTAGE_NS:
+        yield Status("outage", f"nothing delivered for {seconds(path.outage_ns)}")
+    if lost := sum(point.lost for point in recent):
+        yield Status("losing", f"{lost} lost in the last minute")
+    if live and live["suspect"]:
+        yield Status("suspect", f"{live['suspect']} missing, not final yet")
+    if refused := sum(point.refused for point in recent):
+        yield Status("refused", f"{refused} refused in the last minute")
+    if unobserved := sum(point.unobserved for point in recent):
+        yield Status("blind", f"{unobserved} unobserved in the last minute")
+    if live and live["behind_ns"] > BEHIND_NS:
+        yield Status("behind", f"the sender is {seconds(live['behind_ns'])} behind its schedule")
+    response = path.window["response"] if path.window else None
+    p99_ns = response["percentiles"].get("99", 0) if response else 0
+    for slo in path.objectives:
+        if slo.bound_ns is not None and p99_ns > slo.bound_ns:
+            bound = f"{slo.bound_ns / 1e6:g} ms"
+            yield Status("slow", f"99 % took up to {p99_ns / 1e6:.4g} ms; the objective is {bound}")
+
+
+def _recent(path: Path) -> list[Point]:
+    if not path.history:
+        return []
+    since_ns = path.history[-1].end_ns - RECENT_NS
+    return [point for point in path.history if point.end_ns > since_ns]
+
+
+def seconds(duration_ns: int) -> str:
+    """As people say it: 0.8 s, 42 s, 3 min, 2 h."""
+    whole = duration_ns // 10**9
+    if whole < 1:
+        return f"{duration_ns / 1e9:.1f} s"
+    if whole < 120:  # noqa: PLR2004 -- two minutes are better told in minutes
+        return f"{whole} s"
+    return f"{whole // 60} min" if whole < 7_200 else f"{whole // 3_600} h"  # noqa: PLR2004 -- the same, hours

@@ -27,6 +27,7 @@ COLOURS: Final = {
     "ok": "green",
 }
 _UNKNOWN: Final = "–"
+_FIGURES: Final = {"p50": 6, "p99": 7, "max": 7, "rate": 6, "lost": 5, "jitter": 6, "age": 5}  # least width
 _QUEUES: Final = 8
 
 
@@ -77,15 +78,7 @@ def _title(state: Json, choice: Choice) -> Text:
 def _paths(state: Json, width: int, choice: Choice) -> Table:
     table = Table(box=None, padding=(0, 1, 0, 0), width=width, header_style="dim")
     table.add_column("path", ratio=1, no_wrap=True, overflow="ellipsis", min_width=10)
-    for name, least in (
-        ("p50", 6),
-        ("p99", 7),
-        ("max", 7),
-        ("rate", 6),
-        ("lost", 5),
-        ("jitter", 6),
-        ("age", 5),
-    ):
+    for name, least in _FIGURES.items():
         mark = (" ▴" if choice.reverse else " ▾") if name == choice.sort else ""
         table.add_column(f"{name}{mark}", justify="right", min_width=least, no_wrap=True)
     table.add_column("state", min_width=7, no_wrap=True)

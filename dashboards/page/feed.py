@@ -85,9 +85,5 @@ def changes(before: Json, now: Json) -> Json:
         fields = {name: value for name, value in path.items() if known is None or known.get(name) != value}
         if fields:
             changed.append({**fields, "name": path["name"]})
-    rest = {
-        name: value
-        for name, value in now.items()
-        if name in {"now_seconds", "not_ready"} or before.get(name) != value
-    }
+    rest = {name: value for name, value in now.items() if before.get(name) != value}
     return {**rest, "paths": changed, "gone": list(old)}

@@ -59,6 +59,10 @@ def _found(path: Path, now_ns: int) -> Iterator[Status]:
         yield Status("blind", f"{unobserved} unobserved in the last minute")
     if live and live["behind_ns"] > BEHIND_NS:
         yield Status("behind", f"the sender is {seconds(live['behind_ns'])} behind its schedule")
+    yield from _slow(path)
+
+
+def _slow(path: Path) -> Iterator[Status]:
     response = path.window["response"] if path.window else None
     p99_ns = response["percentiles"].get("99", 0) if response else 0
     for slo in path.objectives:

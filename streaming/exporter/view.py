@@ -82,7 +82,7 @@ def _response(live: LiveRow | None, window: WindowRow | None) -> Json | None:
         found: Json = {name: ns / 1e9 for name, ns in live["response"].items()}
         return {**found, "at_least": live["lower_bound"], "live": True}
     if window and window["response"]:
-        return {**_latency(window["response"]), "at_least": [], "live": False}
+        return {**(_latency(window["response"]) or {}), "at_least": [], "live": False}
     return None
 
 

@@ -35,6 +35,7 @@ class Metric:
 _P = ("mesh", "path")
 _R = ("mesh", "router")
 _L = (*_R, "peer", "address", "direction", "type")
+_S = (*_R, "link", "identity", "direction", "address")
 _B = ("mesh", "broker")
 _Q = (*_B, "address", "queue")
 
@@ -104,11 +105,19 @@ _SECTIONS: Final[dict[str, tuple[tuple[str, Kind, tuple[str, ...], str], ...]]] 
         ("router_blocked_links", "gauge", _R, "Links without credit for long."),
         ("router_link_deliveries_total", "counter", _L, "Deliveries over links, summed; peer for links between routers, address for end points."),
         ("router_link_outcomes_total", "counter", (*_L, "outcome"), "Deliveries over links by outcome, summed."),
+        ("router_link_delayed_deliveries_total", "counter", (*_L, "threshold"), "Deliveries over links that took longer than the threshold to settle."),
         ("router_link_undelivered_messages", "gauge", _L, "Messages waiting to go out over links, summed."),
         ("router_link_unsettled_messages", "gauge", _L, "Messages gone out over links and not settled, summed."),
         ("router_link_credit", "gauge", _L, "Credit available on links, summed."),
         ("router_link_capacity", "gauge", _L, "Capacity of links, summed."),
         ("router_link_zero_credit_seconds", "gauge", _L, "Longest time that one of the links is without credit."),
+        ("router_link_stuck_deliveries", "gauge", _L, "Deliveries on links that have been stuck for long, summed."),
+        ("router_single_link_up", "gauge", _S, "1 where the link is up; single links are told where the config's `links` matches their names."),
+        ("router_single_link_deliveries_total", "counter", _S, "Deliveries over the link."),
+        ("router_single_link_outcomes_total", "counter", (*_S, "outcome"), "Deliveries over the link by outcome."),
+        ("router_single_link_undelivered_messages", "gauge", _S, "Messages waiting to go out over the link."),
+        ("router_single_link_unsettled_messages", "gauge", _S, "Messages gone out over the link and not settled."),
+        ("router_single_link_credit", "gauge", _S, "Credit available on the link."),
         ("router_links", "gauge", (*_R, "type", "direction", "status"), "Links."),
         ("router_connections", "gauge", (*_R, "role", "direction", "status"), "Connections."),
         ("router_connector_up", "gauge", (*_R, "name"), "1 where the connector is connected."),
@@ -117,6 +126,7 @@ _SECTIONS: Final[dict[str, tuple[tuple[str, Kind, tuple[str, ...], str], ...]]] 
         ("router_address_deliveries_total", "counter", (*_R, "address", "flow"), "Deliveries by address, of the addresses that match the patterns."),
         ("router_address_subscribers", "gauge", (*_R, "address", "scope"), "Subscribers by address, local and remote."),
         ("router_allocator_held_objects", "gauge", (*_R, "type"), "Objects held by threads."),
+        ("router_allocator_held_bytes", "gauge", (*_R, "type"), "Memory of the objects held by threads; the largest ten types, the others as _other."),
         ("router_allocator_object_bytes", "gauge", (*_R, "type"), "Size of one object."),
         ("router_allocator_batch_objects", "gauge", (*_R, "type"), "Objects moved at once between a thread and the global pool."),
         ("router_allocator_thread_max_objects", "gauge", (*_R, "type"), "Free objects a thread may keep."),
@@ -124,6 +134,7 @@ _SECTIONS: Final[dict[str, tuple[tuple[str, Kind, tuple[str, ...], str], ...]]] 
         ("router_allocator_heap_allocated_objects_total", "counter", (*_R, "type"), "Objects taken from the heap."),
         ("router_allocator_heap_freed_objects_total", "counter", (*_R, "type"), "Objects given back to the heap."),
         ("router_allocator_rebalanced_batches_total", "counter", (*_R, "type", "to"), "Batches moved between threads and the global pool."),
+        ("mesh_up", "gauge", ("mesh", ), "1 where the last poll of the mesh succeeded, whatever single routers did."),
         ("mesh_edge_up", "gauge", ("mesh", "id", "source", "target" ), "1 where the link between two routers is up."),
         ("mesh_edge_cost", "gauge", ("mesh", "id", "source", "target" ), "Cost of the link between two routers."),
         ("mesh_topology_differences", "gauge", ("mesh", "kind" ), "Routers and links missing or unexpected against the config."),
@@ -165,7 +176,7 @@ _SECTIONS: Final[dict[str, tuple[tuple[str, Kind, tuple[str, ...], str], ...]]] 
     ),
     "collectors": (
         ("collector_poll_seconds", "histogram", ("collector", "target" ), "How long polls take."),
-        ("collector_polls_total", "counter", ("collector", "target", "result" ), "Polls by result."),
+        ("collector_polls_total", "counter", ("collector", "target", "result" ), "Polls by result: ok, timeout, refused, unreachable, auth, tls, denied, lost or bad_reply."),
         ("collector_bad_replies_total", "counter", ("collector", "target", "reason" ), "Replies, or parts of them, that could not be used."),
         ("collector_omitted_series", "gauge", ("collector", "target", "entity" ), "Series left out by a filter or the cap."),
     ),

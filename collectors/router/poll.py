@@ -191,6 +191,7 @@ class Poll:
             self._identified(asked, page)
         table = asked.tables.setdefault(entity.name, Table())
         table.rows += page.rows
+        table.absent = page.absent
         if entity.paged and page.came >= schema.PAGE and len(table.rows) < MAX_ROWS:
             self._ask(asked, Query(asked.address, asked.flavour, entity, request.offset + page.came))
         self._discover(entity, page)

@@ -33,10 +33,14 @@ class Refused(BadReply):
 
 @dataclass(slots=True)
 class Table:
-    """The rows of a reply, how many came in all, and what was wrong with some: reason to count."""
+    """The rows of a reply, how many came in all, and what was wrong with some: reason to count.
+
+    `absent` are the columns that this router does not tell; they are None in each row.
+    """
 
     rows: list[Row] = field(default_factory=list)
     came: int = 0
+    absent: frozenset[str] = frozenset()
     faults: Counter[str] = field(default_factory=Counter)
 
 
@@ -65,6 +69,7 @@ def parse(entity: Entity, body: Any) -> Table:
         elif wire not in ALWAYS_TOLD and not entity.ask_all:
             table.faults["unknown_attribute"] += 1
     absent = {column.name: None for column in wanted.values()}
+    table.absent = frozenset(absent)
     if entity.key in absent and results:
         raise BadReply("shape", f"the reply for {entity.type} lacks {_wire(entity, entity.key)}")
     for values in results:

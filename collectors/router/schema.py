@@ -219,6 +219,7 @@ FLAVOURS: Final[dict[FlavourName, Flavour]] = {"dispatch": DISPATCH, "skupper": 
 PAGE: Final = 500
 ALWAYS_TOLD: Final = frozenset({"name", "identity", "type"})  # may come though not asked for
 
+SKUPPER_PRODUCT: Final = "skupper-router"  # as it calls itself when a connection opens
 LOCAL: Final = "$management"
 
 

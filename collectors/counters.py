@@ -1,0 +1,92 @@
+"""Counters of other systems made to rise only: they restart, and the things that have them come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Final
+
+FORGET_ROUNDS: Final = 60  # a source missing for so long does not come back under its name
+
+
+class Deltas:
+    """What each cumulative reading adds to the one before, over rounds of reading all sources.
+
+    In the first round nothing is added: what was counted before we looked is not ours. A source that appears
+    later has counted since our last look, so its whole reading is added, as after a restart.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[Hashable, tuple[int, ...]] = {}
+        self._missing: dict[Hashable, int] = {}
+        self._seen: set[Hashable] = set()
+        self._first = True
+        self.resets = 0
+
+    def start_round(self, *, restarted: bool = False) -> None:
+        self._seen = set()
+        if restarted:
+            self._last.clear()
+            self._missing.clear()
+            self.resets += 1
+
+    def of(self, source: Hashable, reading: tuple[int, ...]) -> tuple[int, ...]:
+        """The increase since the source's last reading; 0 where there is nothing to compare with."""
+        before = self._last.get(source)
+        self._last[source] = reading
+        self._seen.add(source)
+        if before is None:
+            return (0,) * len(reading) if self._first else reading
+        if reading == before:
+            return (0,) * len(reading)
+        if any(now < then for now, then in zip(reading, before, strict=True)):
+            self.resets += 1  # the source is another one of the same name: all of it is new
+            return reading
+        return tuple(now - then for now, then in zip(reading, before, strict=True))
+
+    def end_round(self) -> None:
+        """Only after a round in which every source was read."""
+        self._first = False
+        for source in [source for source in self._last if source not in self._seen]:
+            missing = self._missing.get(source, 0) + 1
+            if missing > FORGET_ROUNDS:
+                del self._last[source]
+                self._missing.pop(source, None)
+            else:
+                self._missing[source] = missing
+        for source in self._seen:
+            self._missing.pop(source, None)
+
+
+class Sums:
+    """Sums by group, fed by increases; a group that nothing has fed for long is forgotten."""
+
+    def __init__(self, width: int, forget_ns: int) -> None:
+        self._width = width
+        self._forget_ns = forget_ns
+        self._sums: dict[Hashable, list[int]] = {}
+        self._fed_ns: dict[Hashable, int] = {}
+
+    def add(self, group: Hashable, increase: tuple[int, ...], now_ns: int) -> None:
+        sums = self._sums.get(group)
+        if sums is None:
+            sums = self._sums[group] = [0] * self._width
+        for place, amount in enumerate(increase):
+            sums[place] += amount
+        self._fed_ns[group] = now_ns
+
+    def forget_idle(self, now_ns: int) -> None:
+        for group in [g for g, fed_ns in self._fed_ns.items() if now_ns - fed_ns > self._forget_ns]:
+            del self._sums[group]
+            del self._fed_ns[group]
+
+    def __contains__(self, group: Hashable) -> bool:
+        return group in self._sums
+
+    def __len__(self) -> int:
+        return len(self._sums)
+
+    def groups(self) -> list[Hashable]:
+        return list(self._sums)
+
+    def get(self, group: Hashable) -> tuple[int, ...]:
+        return tuple(self._sums[group])

@@ -1,0 +1,61 @@
+"""All collectors of a site, a thread each: one slow target does not delay another."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Any, Final
+
+from prometheus_client import CollectorRegistry
+
+from collectors.board import Board
+from collectors.config import Config
+from collectors.outlet import Outlet
+from collectors.pace import Stop
+from collectors.polls import Polls
+from collectors.router.collector import MeshCollector
+from collectors.telemetry import Telemetry
+
+_log: Final = logging.getLogger("inflight.collect")
+
+
+class Fleet:
+    """Runs from `start` until `close`. `publish` is called from many threads."""
+
+    def __init__(
+        self,
+        config: Config,
+        registry: CollectorRegistry,
+        publish: Callable[[Telemetry], None] = lambda _: None,
+        seen: Callable[[Any], None] = lambda _: None,
+    ) -> None:
+        board, polls = Board(), Polls()
+        registry.register(board)
+        registry.register(polls)
+        outlet = Outlet(config.site, board, polls, publish)
+        self._stop = Stop()
+        self._collectors = [
+            MeshCollector(name, mesh, outlet, self._stop, seen) for name, mesh in config.meshes.items()
+        ]
+        self._threads = [
+            threading.Thread(target=collector.run, name=f"collect-{collector.name}", daemon=True)
+            for collector in self._collectors
+        ]
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def not_ready(self) -> str | None:
+        """Ready once every target was polled, or has had its chance."""
+        waiting = [collector.name for collector in self._collectors if not collector.tried]
+        return f"not polled yet: {', '.join(waiting)}" if waiting else None
+
+    def close(self, seconds: float = 5.0) -> None:
+        """End all threads; one that sits in a connect is left to end with the process."""
+        self._stop.set()
+        for thread in self._threads:
+            thread.join(seconds / max(1, len(self._threads)) if seconds else None)
+        if left := [thread.name for thread in self._threads if thread.is_alive()]:
+            _log.debug("still waiting for the network: %s", ", ".join(left))

@@ -1,0 +1,188 @@
+"""A router's counters over many polls: sums that only rise, whatever restarts, comes or goes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from collectors.counters import Deltas, Sums
+from collectors.router import names
+from collectors.router.rows import Row
+from collectors.router.view import LinkGroup, RouterView, link_group, matches
+
+OUTCOMES: Final = ("accepted", "rejected", "released", "modified", "presettled", "dropped_presettled")
+DELAYS: Final = ("delayed_1s", "delayed_10s")
+FLOWS: Final = (
+    *("ingress", "egress", "transit", "ingress_route_container", "egress_route_container", "fallback"),
+)
+ADDRESS_FLOWS: Final = (
+    *("ingress", "egress", "transit", "to_container", "from_container"),
+    *("ingress_route_container", "egress_route_container", "fallback"),
+)
+LINK_COUNTERS: Final = ("deliveries", *OUTCOMES, *DELAYS)
+LINK_GAUGES: Final = ("undelivered", "unsettled", "credit", "capacity", "stuck")
+TOTAL_COUNTERS: Final = (*OUTCOMES, *FLOWS, *DELAYS)
+ALLOCATOR_COUNTERS: Final = ("heap_allocated", "heap_freed", "to_threads", "to_global")
+
+MAX_GROUPS: Final = 500  # of links, and as many addresses, for each router; the rest is summed as `_other`
+FORGET_NS: Final = 900_000_000_000
+UPTIME_SLACK_SECONDS: Final = 5
+
+
+@dataclass(slots=True)
+class Entry:
+    """A thing with counters: what they add up to, what this poll added, and values of now."""
+
+    sums: tuple[int, ...]
+    added: tuple[int, ...]
+    gauges: dict[str, int] = field(default_factory=dict)
+    members: int = 1
+
+
+@dataclass(slots=True)
+class Tallied:
+    """What a poll of one router comes to."""
+
+    restarted: bool
+    totals: Entry
+    links: dict[LinkGroup, Entry]
+    addresses: dict[str, Entry]
+    allocators: dict[str, Entry]
+    ingress: dict[str, int]  # by the router where they came in: deliveries this poll added
+    omitted: dict[str, int]
+
+
+class Tally:
+    """Kept for one router, fed with each poll of it that succeeded."""
+
+    def __init__(self, patterns: tuple[str, ...]) -> None:
+        self._patterns = patterns
+        self._deltas = Deltas()
+        self._sums = {
+            "total": Sums(len(TOTAL_COUNTERS), FORGET_NS),
+            "link": Sums(len(LINK_COUNTERS), FORGET_NS),
+            "address": Sums(len(ADDRESS_FLOWS), FORGET_NS),
+            "allocator": Sums(len(ALLOCATOR_COUNTERS), FORGET_NS),
+        }
+        self._before: RouterView | None = None
+
+    def feed(self, seen: RouterView) -> Tallied:
+        restarted = self._before is not None and _restarted(self._before, seen)
+        self._before = seen
+        self._deltas.start_round(restarted=restarted)
+        added = self._deltas.of("total", _vector(seen.totals, TOTAL_COUNTERS))
+        self._sums["total"].add("", added, seen.steady_ns)
+        links, other_links = self._links(seen)
+        addresses, other_addresses = self._addresses(seen)
+        tallied = Tallied(
+            restarted,
+            Entry(self._sums["total"].get(""), added),
+            links,
+            addresses,
+            self._allocators(seen),
+            self._ingress(seen),
+            {"link_group": other_links, "address": other_addresses},
+        )
+        self._deltas.end_round()
+        for sums in self._sums.values():
+            sums.forget_idle(seen.steady_ns)
+        return tallied
+
+    def _links(self, seen: RouterView) -> tuple[dict[LinkGroup, Entry], int]:
+        sums = self._sums["link"]
+        found: dict[LinkGroup, Entry] = {}
+        omitted: set[LinkGroup] = set()
+        for link in seen.rows("link"):
+            group = link_group(seen, link, self._patterns)
+            if group not in sums and len(sums) >= MAX_GROUPS and group.address != names.OTHER:
+                omitted.add(group)
+                group = group._replace(address=names.OTHER)
+            added = self._deltas.of(("link", link["identity"]), _vector(link, LINK_COUNTERS))
+            sums.add(group, added, seen.steady_ns)
+            _join(found, group, added, {name: link[name] or 0 for name in LINK_GAUGES})
+            gauges = found[group].gauges
+            worst = max(gauges.get("zero_credit_seconds", 0), link["zero_credit_seconds"] or 0)
+            gauges["zero_credit_seconds"] = worst
+        # A group whose links are gone keeps its counters for a while.
+        for gone in sums.groups():
+            if gone not in found and isinstance(gone, LinkGroup):
+                found[gone] = Entry((), (0,) * len(LINK_COUNTERS), {}, 0)
+        _finish(found, sums)
+        return found, len(omitted)
+
+    def _addresses(self, seen: RouterView) -> tuple[dict[str, Entry], int]:
+        sums = self._sums["address"]
+        found: dict[str, Entry] = {}
+        omitted: set[str] = set()
+        for row in seen.rows("address"):
+            name = names.mobile(row["key"], seen.flavour)
+            if name is None:
+                continue
+            if not matches(name, self._patterns) or (name not in sums and len(sums) >= MAX_GROUPS):
+                omitted.add(name)
+                name = names.OTHER
+            added = self._deltas.of(("address", row["key"]), _vector(row, ADDRESS_FLOWS))
+            sums.add(name, added, seen.steady_ns)
+            gauges = {"local": row["subscribers"] or 0, "remote": row["remotes"] or 0}
+            _join(found, name, added, gauges)
+        _finish(found, sums)
+        return found, len(omitted)
+
+    def _allocators(self, seen: RouterView) -> dict[str, Entry]:
+        sums = self._sums["allocator"]
+        found: dict[str, Entry] = {}
+        for row in seen.rows("allocator"):
+            added = self._deltas.of(("allocator", row["type"]), _vector(row, ALLOCATOR_COUNTERS))
+            sums.add(row["type"], added, seen.steady_ns)
+            _join(found, row["type"], added, {"held_bytes": (row["held"] or 0) * (row["size_bytes"] or 0)})
+        _finish(found, sums)
+        return found
+
+    def _ingress(self, seen: RouterView) -> dict[str, int]:
+        """Who sent what leaves here; an edge's traffic is counted by its interior router."""
+        if seen.edge:
+            return {}
+        routers = {row["index"]: row["id"] for row in seen.rows("node")}
+        found: dict[str, int] = {}
+        for link in seen.rows("link"):
+            histogram = link["ingress_histogram"]
+            if not histogram or link["type"] != "endpoint" or link["direction"] != "out":
+                continue
+            if names.mobile(link["address"], seen.flavour) is None:
+                continue
+            added = self._deltas.of(("ingress", link["identity"]), tuple(histogram))
+            for index, total in enumerate(histogram):
+                if total:
+                    router = routers.get(index, "_unknown")
+                    found[router] = found.get(router, 0) + added[index]
+        return found
+
+
+def _restarted(before: RouterView, now: RouterView) -> bool:
+    if None not in {before.instance, now.instance} and before.instance != now.instance:
+        return True
+    if before.uptime_seconds is None or now.uptime_seconds is None:
+        return False
+    elapsed_seconds = (now.steady_ns - before.steady_ns) // 1_000_000_000
+    return now.uptime_seconds < before.uptime_seconds + elapsed_seconds - UPTIME_SLACK_SECONDS
+
+
+def _vector(row: Row, counters: Sequence[str]) -> tuple[int, ...]:
+    return tuple([row.get(name) or 0 for name in counters])
+
+
+def _join(found: dict[Any, Entry], group: Hashable, added: tuple[int, ...], gauges: dict[str, int]) -> None:
+    entry = found.get(group)
+    if entry is None:
+        found[group] = Entry((), added, gauges)
+        return
+    entry.added = tuple(a + b for a, b in zip(entry.added, added, strict=True))
+    entry.members += 1
+    for name, value in gauges.items():
+        entry.gauges[name] = entry.gauges.get(name, 0) + value
+
+
+def _finish(found: dict[Any, Entry], sums: Sums) -> None:
+    for group, entry in found.items():
+        entry.sums = sums.get(group)

@@ -156,6 +156,10 @@ class OutLink(Link):
         self.taken = 0
         self.routes: dict[int, Route] = {}  # those that may send here, by id
         self.histogram: list[int] | None = [0] * _HISTOGRAM_SLOTS if kind == "endpoint" else None
+        # A receiver may ask for settled deliveries; to the sender it has then accepted them.
+        self.settles = kind == "endpoint" and bool(
+            lib.pn_link_remote_snd_settle_mode(self.pn) == lib.PN_SND_SETTLED
+        )
         self.annotate = kind == "endpoint" and peer.keeps_annotations
 
     @property
@@ -232,10 +236,12 @@ class OutLink(Link):
         self.counters.deliveries += 1
         self.count_origin(transit)
         self.peer.last_delivery_ns = time.monotonic_ns()
-        if transit.settled:
+        if transit.settled or self.settles:
             self.counters.presettled += 1
             self.count_delay(transit.born_ns)
             lib.pn_delivery_settle(delivery)  # settling the current delivery also ends it
+            if transit.route and not transit.settled:
+                transit.route.outcome(transit, lib.PN_ACCEPTED)
         else:
             self.unsettled[key_of(delivery)] = transit
             lib.pn_link_advance(self.pn)

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from deploy.errors import Problem
+from deploy.standin import options
+from deploy.standin.settings import Connector, Listener
+
+
+def _read(**given: Any) -> Any:
+    return options.read({"name": "A", "listen": ("127.0.0.1:5672",), **given})
+
+
+def test_texts_become_settings() -> None:
+    """Listeners, connectors and auto-links with their options."""
+    settings = _read(
+        listen=("127.0.0.1:0,strip=no", "[::1]:5673,role=inter-router"),
+        connect=("b:1,cost=3,name=to-b",),
+        auto_link=("orders=127.0.0.1:61616,name=artemis", "q=127.0.0.1:61616:out"),
+        waypoint=("other",),
+    )
+    assert settings.router_id == "A.stand-in"
+    assert settings.listeners == (
+        Listener("127.0.0.1", 0, strip_annotations="no"),
+        Listener("::1", 5673, role="inter-router"),
+    )
+    assert settings.connectors == (Connector("b", 1, cost=3, name="to-b"),)
+    links = [(link.address, link.direction, link.connector.name) for link in settings.auto_links]
+    assert links == [("orders", "in", "artemis"), ("orders", "out", "artemis"), ("q", "out", "broker")]
+    assert settings.waypoints == ("orders", "other", "q")
+
+
+def test_a_name_that_says_stand_in_is_kept() -> None:
+    """The id always tells what it is, but not twice."""
+    assert options.read({"name": "my-stand-in", "listen": ()}).router_id == "my-stand-in"
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"listen": ("5672",)}, "--listen 5672: '5672' is not HOST:PORT"),
+        ({"listen": ("h:x",)}, "--listen h:x: 'h:x' is not HOST:PORT"),
+        (
+            {"listen": ("h:1,colour=red",)},
+            "--listen h:1,colour=red: 'colour=red' is none of role=…, strip=…, cert=…, key=…",
+        ),
+        ({"connect": ("h:1,cost=0",)}, "--connect h:1,cost=0: cost is a whole number from 1, not '0'"),
+        (
+            {"auto_link": ("orders",)},
+            "--auto-link orders: write ADDRESS=HOST:PORT, for example orders=127.0.0.1:61616",
+        ),
+    ],
+)
+def test_mistakes_are_told_in_one_line(given: dict[str, Any], text: str) -> None:
+    """What is wrong, where, and what to write."""
+    with pytest.raises(Problem) as caught:
+        _read(**given)
+    assert caught.value.message == text

@@ -1,0 +1,459 @@
+"""One AMQP connection on proton's engine: fail-over, back-off with jitter, and links that attach again.
+
+The engine is driven directly, without proton's Container: per delivery, that costs several times what the
+probe itself does.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import random
+import socket
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Protocol
+
+import cproton as c
+from cproton_ffi import ffi, lib
+from proton import Connection as Engine
+from proton import Transport
+
+from collectors.amqp import Options
+from collectors.probe.loop import Loop, Timer
+
+_log: Final = logging.getLogger("inflight.probe")
+_BUFFER_BYTES: Final = 1 << 18
+_FIRST_DELAY_SECONDS: Final = 0.1
+_LONGEST_DELAY_SECONDS: Final = 30.0
+_STABLE_SECONDS: Final = 10.0
+_OPEN_SECONDS: Final = 10.0
+
+
+class Link(Protocol):
+    """A link of a connection; it is made anew whenever the connection is."""
+
+    def attach(self, session: Any) -> Any:
+        """Make the engine's link in this session, not opened yet."""
+
+    def on_open(self, link: Any) -> None: ...
+
+    def on_flow(self) -> None: ...
+
+    def on_delivery(self, delivery: Any) -> None:
+        """`delivery` and what belongs to it are the engine's own objects."""
+
+    def on_lost(self, reason: str) -> None:
+        """The link is gone, with all that was not settled on it. Called once for each attach."""
+
+    def journal(self) -> None:
+        """Called before anything that happened in this round goes out to the peer."""
+
+
+class Connection:
+    """To the first of several peers that answers; the next one when that is lost."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        peers: Callable[[], Sequence[Options]],
+        container: str,
+        state_changed: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`peers` is asked at each attempt: files of secrets may have changed."""
+        self._loop = loop
+        self._peers = peers
+        self._container = container
+        self._state_changed = state_changed
+        self._links: list[Link] = []
+        self._by_pointer: dict[Any, Link] = {}
+        self._wrappers: dict[Any, tuple[Any, Any]] = {}  # of the engine's links and sessions: kept alive
+        self._attempt = 0
+        self._next_peer = 0
+        self._retry: Timer | None = None
+        self._reset()
+        self.problem = "not connected yet"
+        self.url = ""
+        self.remote_container = ""
+        self._closing = False
+        self._in = bytearray(_BUFFER_BYTES)
+        self._in_c = ffi.from_buffer(self._in)
+        self._in_view = memoryview(self._in)
+        self._out = bytearray(_BUFFER_BYTES)
+        self._out_c = ffi.from_buffer(self._out)
+        self._out_view = memoryview(self._out)
+        self.written_bytes = 0
+
+    def _reset(self) -> None:
+        self._socket: socket.socket | None = None
+        self._engine: Any = None
+        self._transport: Any = None
+        self._t: Any = None
+        self._collector: Any = None
+        self._connecting = False
+        self._wants_write = True
+        self.open = False
+
+    # -- what its owner does with it
+
+    def add(self, link: Link) -> None:
+        self._links.append(link)
+        if self.open:
+            self._attach(link)
+
+    def remove(self, link: Link) -> None:
+        """Close the link; nothing of it is reported any more."""
+        self._links.remove(link)
+        for pointer, known in list(self._by_pointer.items()):
+            if known is link:
+                del self._by_pointer[pointer]
+                self._free(pointer)
+        self.touch()
+
+    def start(self) -> None:
+        self._connect()
+
+    def close(self) -> None:
+        """Say goodbye; the socket is closed when that is out, or by `abort`."""
+        self._closing = True
+        if self._retry is not None:
+            self._retry.cancel()
+        if self._engine is not None and self.open:
+            self._engine.close()
+            self.touch()
+        else:
+            self.abort()
+
+    def abort(self) -> None:
+        """Close the socket at once."""
+        self._closing = True
+        if self._retry is not None:
+            self._retry.cancel()
+        self._lost("closed here")
+
+    @property
+    def closed(self) -> bool:
+        return self._closing and self._socket is None
+
+    def touch(self) -> None:
+        """Something was done with the engine: what comes of it goes out at the end of this round."""
+        self._loop.before_waiting(self._pump)
+
+    def pending_bytes(self) -> int:
+        """Bytes that the engine has for the peer; all that was sent on links is among them or written."""
+        return max(0, lib.pn_transport_pending(self._t)) if self._t is not None else 0
+
+    # -- connecting
+
+    def _connect(self) -> None:
+        self._retry = None
+        if self._closing:
+            return
+        try:
+            peers = self._peers()
+        except Exception as error:  # noqa: BLE001 -- files may be wrong in many ways, and be put right meanwhile
+            self._failed(str(error))
+            return
+        peer = peers[self._next_peer % len(peers)]
+        self.url = peer.url
+        self._connecting = True
+        # Names are looked up elsewhere: a slow answer must not hold up the other paths.
+        threading.Thread(target=self._look_up, args=(peer,), name="look-up", daemon=True).start()
+
+    def _look_up(self, peer: Options) -> None:
+        try:
+            found = socket.getaddrinfo(peer.host, peer.port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError) as error:
+            text = f"{peer.host} cannot be looked up: {getattr(error, 'strerror', None) or error}"
+            self._loop.post(lambda: self._failed(text))
+            return
+        self._loop.post(lambda: self._open_socket(peer, found))
+
+    def _open_socket(self, peer: Options, addresses: list[Any]) -> None:
+        if self._closing:
+            return
+        family, kind, protocol, _, address = addresses[self._attempt // 2 % len(addresses)]
+        try:
+            sock = socket.socket(family, kind, protocol)
+            sock.setblocking(False)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            result = sock.connect_ex(address)
+        except OSError as error:
+            self._failed(f"{peer.url}: {error.strerror or error}")
+            return
+        if result not in {0, errno.EINPROGRESS}:
+            sock.close()
+            self._failed(f"{peer.url}: {errno.errorcode.get(result, result)}")
+            return
+        self._socket = sock
+        self._peer = peer
+        self._loop.watch(sock.fileno(), self, writable=True)
+        self._retry = self._loop.call_in(_OPEN_SECONDS, self._too_slow)
+
+    def _too_slow(self) -> None:
+        if not self.open:
+            self._lost(f"{self.url}: no answer within {_OPEN_SECONDS:g} s")
+
+    def _connected(self, sock: socket.socket) -> None:
+        code = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if code:
+            self._lost(f"{self.url}: {_text(code)}")
+            return
+        self._connecting = False
+        engine, transport = Engine(), Transport()
+        engine.container = self._container
+        engine.properties = {"product": "inflight"}
+        self._collector = c.pn_collector()
+        c.pn_connection_collect(engine._impl, self._collector)  # noqa: SLF001 -- the engine's own object
+        self._peer.prepare(transport, engine)
+        self._engine, self._transport, self._t = engine, transport, transport._impl  # noqa: SLF001
+        engine.open()
+        self._tick()
+        self._pump()
+
+    def _tick(self) -> None:
+        transport = self._transport
+        if transport is None or self._connecting:
+            return
+        transport.tick(time.monotonic())
+        self.touch()
+        self._loop.call_in(1.0, lambda: self._tick() if self._transport is transport else None)
+
+    # -- the socket
+
+    def ready(self, *, readable: bool, writable: bool) -> None:
+        sock = self._socket
+        if sock is None:
+            return
+        if self._connecting:
+            if writable or readable:
+                self._connected(sock)
+            return
+        if readable:
+            self._read(sock)
+        if writable and self._socket is not None:
+            self.touch()
+
+    def _read(self, sock: socket.socket) -> None:
+        capacity = lib.pn_transport_capacity(self._t)
+        if capacity <= 0:
+            return
+        try:
+            count = sock.recv_into(self._in_view, min(capacity, _BUFFER_BYTES))
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self._lost(f"{self.url}: {_text(error.errno)}")
+            return
+        if count == 0:
+            # What came before the end is still looked at: it may say why.
+            lib.pn_transport_close_tail(self._t)
+            self._events()
+            self._lost(f"{self.url}: {self._why() or 'the peer closed the connection'}")
+            return
+        lib.pn_transport_push(self._t, self._in_c, count)
+        self._events()
+        self.touch()
+
+    def _pump(self) -> None:
+        if self._t is None:
+            return
+        self._events()
+        for link in self._links:
+            link.journal()
+        while self._socket is not None:
+            pending = lib.pn_transport_pending(self._t)
+            if pending <= 0:
+                break
+            count = lib.pn_transport_peek(self._t, self._out_c, min(pending, _BUFFER_BYTES))
+            try:
+                written = self._socket.send(self._out_view[:count])
+            except BlockingIOError:
+                self._watch(writable=True)
+                return
+            except OSError as error:
+                self._lost(f"{self.url}: {_text(error.errno)}")
+                return
+            lib.pn_transport_pop(self._t, written)
+            self.written_bytes += written
+            if written < count:
+                self._watch(writable=True)
+                return
+        self._watch(writable=False)
+        self._events()
+        if self._t is not None and lib.pn_transport_closed(self._t):
+            self._lost(f"{self.url}: {self._why() or 'the connection ended'}")
+
+    def _watch(self, *, writable: bool) -> None:
+        if self._socket is not None and writable != self._wants_write:
+            self._wants_write = writable
+            self._loop.watch(self._socket.fileno(), self, writable=writable)
+
+    # -- the engine's events
+
+    def _events(self) -> None:
+        collector = self._collector
+        if collector is None:
+            return
+        peek, pop, kind_of = lib.pn_collector_peek, lib.pn_collector_pop, lib.pn_event_type
+        while True:
+            event = peek(collector)
+            if not event:
+                return
+            kind = kind_of(event)
+            if kind == c.PN_DELIVERY:
+                delivery = lib.pn_event_delivery(event)
+                link = self._by_pointer.get(lib.pn_delivery_link(delivery))
+                if link is not None:
+                    link.on_delivery(delivery)
+            elif kind == c.PN_LINK_FLOW:
+                link = self._by_pointer.get(lib.pn_event_link(event))
+                if link is not None:
+                    link.on_flow()
+            elif kind in _RARE:
+                _RARE[kind](self, event)
+                if self._collector is None:
+                    return
+            pop(collector)
+
+    def _on_open(self, event: Any) -> None:  # noqa: ARG002 -- as its neighbours
+        if self._retry is not None:
+            self._retry.cancel()
+            self._retry = None
+        self.open = True
+        self.problem = ""
+        self.remote_container = self._engine.remote_container or ""
+        self._stable_at = time.monotonic() + _STABLE_SECONDS
+        _log.info("connected to %s (%s)", self.url, self.remote_container)
+        for link in self._links:
+            self._attach(link)
+        self._state_changed()
+
+    def _on_close(self, event: Any) -> None:  # noqa: ARG002
+        condition = self._engine.remote_condition
+        self._engine.close()
+        if not self._closing and (text := _condition(condition)):
+            _log.warning("%s closes the connection: %s", self.url, text)
+
+    def _on_link_open(self, event: Any) -> None:
+        pointer = lib.pn_event_link(event)
+        link = self._by_pointer.get(pointer)
+        # A peer that refuses answers with an empty terminus, and a detach at once.
+        if link is not None:
+            link.on_open(pointer)
+            self._state_changed()
+
+    def _on_link_close(self, event: Any) -> None:
+        pointer = lib.pn_event_link(event)
+        link = self._by_pointer.pop(pointer, None)
+        condition = lib.pn_link_remote_condition(pointer)
+        name = c.pn_condition_get_name(condition)
+        text = c.pn_condition_get_description(condition)
+        self._free(pointer)
+        if link is not None and not self._closing:
+            reason = f"{name}: {text}" if name else "the peer detached the link"
+            link.on_lost(reason)
+            self._state_changed()
+            engine = self._engine
+            delay = random.uniform(0.5, 1.5)  # noqa: S311 -- to spread attempts
+            self._loop.call_in(delay, lambda: self._reattach(link, engine))
+
+    def _reattach(self, link: Link, engine: Any) -> None:
+        if engine is self._engine and self.open and link in self._links and not self._closing:
+            self._attach(link)
+
+    def _attach(self, link: Link) -> None:
+        session = self._engine.session()
+        session.open()
+        made = link.attach(session)
+        pointer = made._impl  # noqa: SLF001 -- the engine's own object
+        self._wrappers[pointer] = made, session
+        self._by_pointer[pointer] = link
+        made.open()
+        self.touch()
+
+    def _free(self, pointer: Any) -> None:
+        """Close a link and its session; the engine lets go of them when the peer has been told."""
+        wrappers = self._wrappers.pop(pointer, None)
+        if wrappers is not None:
+            for wrapper in wrappers:
+                wrapper.close()
+                wrapper.free()
+
+    # -- the end of a connection
+
+    def _why(self) -> str:
+        if self._engine is not None and (text := _condition(self._engine.remote_condition)):
+            return text
+        condition = self._transport.condition if self._transport is not None else None
+        return _condition(condition)
+
+    def _failed(self, reason: str) -> None:
+        self._connecting = False
+        if reason != self.problem:
+            _log.warning("no connection: %s", reason)
+        self.problem = reason
+        self._again()
+
+    def _lost(self, reason: str) -> None:
+        if self._socket is None and self._engine is None:
+            return
+        was_open = self.open
+        if self._retry is not None:
+            self._retry.cancel()
+        if self._socket is not None:
+            self._loop.forget(self._socket.fileno())
+            self._socket.close()
+        attached = list(self._by_pointer.values())
+        self._by_pointer = {}
+        engine, collector, transport = self._engine, self._collector, self._transport
+        if was_open and time.monotonic() > self._stable_at:
+            self._attempt = 0
+        self._reset()
+        for link in attached:
+            link.on_lost(reason)
+        self._wrappers = {}
+        if transport is not None:
+            transport.unbind()
+        if engine is not None:
+            engine.free()
+            lib.pn_collector_release(collector)
+            c.pn_collector_free(collector)
+        if self._closing:
+            self.problem = "closed"
+            self._state_changed()
+            return
+        if reason != self.problem:
+            _log.warning("%s: %s", "connection lost" if was_open else "no connection", reason)
+        self.problem = reason
+        self._state_changed()
+        self._again()
+
+    def _again(self) -> None:
+        if self._closing:
+            return
+        self._next_peer += 1
+        longest = min(_LONGEST_DELAY_SECONDS, _FIRST_DELAY_SECONDS * 2 ** min(self._attempt, 16))
+        self._attempt += 1
+        self._retry = self._loop.call_in(random.uniform(longest / 2, longest), self._connect)  # noqa: S311
+
+
+_RARE: Final[dict[int, Callable[[Connection, Any], None]]] = {
+    c.PN_CONNECTION_REMOTE_OPEN: Connection._on_open,  # noqa: SLF001 -- a table of its own methods
+    c.PN_CONNECTION_REMOTE_CLOSE: Connection._on_close,  # noqa: SLF001
+    c.PN_LINK_REMOTE_OPEN: Connection._on_link_open,  # noqa: SLF001
+    c.PN_LINK_REMOTE_CLOSE: Connection._on_link_close,  # noqa: SLF001
+    c.PN_LINK_REMOTE_DETACH: Connection._on_link_close,  # noqa: SLF001
+}
+
+
+def _condition(condition: Any) -> str:
+    if condition is None or not condition.name:
+        return ""
+    return f"{condition.name}: {condition.description}" if condition.description else str(condition.name)
+
+
+def _text(code: int | None) -> str:
+    return os.strerror(code) if code else "the connection broke"

@@ -1,0 +1,62 @@
+"""Being a good guest: a sender stops where nobody takes its messages, and a host has one total rate."""
+
+from __future__ import annotations
+
+from typing import Final
+
+SILENT_NS: Final = 30_000_000_000
+
+
+class Guard:
+    """Stops one stream while its receivers are silent, or the queue between them is too deep.
+
+    Receivers are heard of in the same process or by their echo requests. Before the first of them is heard
+    of there is nothing to judge by: what a queue can then hold is bounded by rate × TTL.
+    """
+
+    def __init__(self, max_depth: int, *, all_receivers: bool = False) -> None:
+        """With `all_receivers` each must be alive: where every one has a queue of its own."""
+        self._max_depth = max_depth
+        self._all = all_receivers
+        self._heard: dict[str, tuple[int, int]] = {}  # by receiver: when, and the highest number received
+
+    def heard(self, receiver: str, now_ns: int, highest: int) -> None:
+        """A receiver observes, and has received up to this number of the stream; -1 for none."""
+        known = self._heard.get(receiver)
+        self._heard[receiver] = now_ns, max(highest, known[1] if known else -1)
+
+    def problem(self, next_seq: int, now_ns: int) -> str | None:
+        """Why nothing may be sent now."""
+        if not self._heard:
+            return None
+        choose = min if self._all else max
+        last = choose(when for when, _ in self._heard.values())
+        if now_ns - last > SILENT_NS:
+            return f"no receiver has been heard of for {(now_ns - last) // 1_000_000_000} s"
+        depth = next_seq - 1 - choose(highest for _, highest in self._heard.values())
+        if depth > self._max_depth:
+            return f"{depth} messages are between sender and receiver; the bound is {self._max_depth}"
+        return None
+
+
+class RateCap:
+    """All senders of a process together: a bucket that fills at the highest rate allowed."""
+
+    def __init__(self, per_second: float) -> None:
+        """0 for none."""
+        self._rate = per_second
+        self._most = max(1.0, per_second / 10)
+        self._tokens = self._most
+        self._at_ns: int | None = None
+
+    def room(self, now_ns: int) -> int:
+        """How many messages may be sent now."""
+        if not self._rate:
+            return 1 << 30
+        if self._at_ns is not None:
+            self._tokens = min(self._most, self._tokens + (now_ns - self._at_ns) * self._rate / 1e9)
+        self._at_ns = now_ns
+        return int(self._tokens)
+
+    def take(self, count: int) -> None:
+        self._tokens -= count

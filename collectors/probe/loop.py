@@ -1,0 +1,154 @@
+"""The one loop that all ends of a process share: sockets, timers, and calls from other threads."""
+
+from __future__ import annotations
+
+import contextlib
+import heapq
+import itertools
+import logging
+import os
+import select
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Final, Protocol
+
+_log: Final = logging.getLogger("inflight.probe")
+_LONGEST_NS: Final = 500_000_000
+
+
+class Handler(Protocol):
+    """What has a socket."""
+
+    def ready(self, *, readable: bool, writable: bool) -> None: ...
+
+
+class Timer:
+    """A call to come; `cancel` takes it back."""
+
+    __slots__ = ("call",)
+
+    def __init__(self, call: Callable[[], None]) -> None:
+        self.call: Callable[[], None] | None = call
+
+    def cancel(self) -> None:
+        self.call = None
+
+
+class Loop:
+    """Everything but `post` and `stop` is for the loop's own thread."""
+
+    def __init__(self) -> None:
+        self._epoll = select.epoll()
+        self._handlers: dict[int, Handler] = {}
+        self._timers: list[tuple[int, int, Timer]] = []
+        self._count = itertools.count()
+        self._posted: deque[Callable[[], None]] = deque()
+        self._after: dict[Callable[[], None], None] = {}
+        self._stopping = False
+        self._wake_in, self._wake_out = os.pipe()
+        os.set_blocking(self._wake_in, False)
+        os.set_blocking(self._wake_out, False)
+        self._epoll.register(self._wake_in, select.EPOLLIN)
+
+    def call_at(self, monotonic_ns: int, call: Callable[[], None]) -> Timer:
+        timer = Timer(call)
+        heapq.heappush(self._timers, (monotonic_ns, next(self._count), timer))
+        return timer
+
+    def call_in(self, seconds: float, call: Callable[[], None]) -> Timer:
+        return self.call_at(time.monotonic_ns() + round(seconds * 1e9), call)
+
+    def before_waiting(self, call: Callable[[], None]) -> None:
+        """Once, when this round's events are done: what is written then is written in one piece."""
+        self._after[call] = None
+
+    def post(self, call: Callable[[], None]) -> None:
+        """From any thread."""
+        self._posted.append(call)
+        self._wake()
+
+    def stop(self) -> None:
+        """From any thread, and from a signal handler."""
+        self._stopping = True
+        self._wake()
+
+    def watch(self, fd: int, handler: Handler, *, writable: bool) -> None:
+        events = select.EPOLLIN | (select.EPOLLOUT if writable else 0)
+        if fd in self._handlers:
+            self._epoll.modify(fd, events)
+        else:
+            self._epoll.register(fd, events)
+        self._handlers[fd] = handler
+
+    def forget(self, fd: int) -> None:
+        if self._handlers.pop(fd, None) is not None:
+            self._epoll.unregister(fd)
+
+    def run(self) -> None:
+        """Until `stop`."""
+        try:
+            while not self._stopping:
+                self.round()
+        finally:
+            self._stopping = False
+
+    def run_in_thread(self, name: str) -> threading.Thread:
+        thread = threading.Thread(target=self.run, name=name)
+        thread.start()
+        return thread
+
+    def round(self) -> None:
+        """Wait for the next thing to happen, and do all that is due."""
+        self._flush()
+        wait_ns = _LONGEST_NS
+        if self._timers:
+            wait_ns = min(wait_ns, self._timers[0][0] - time.monotonic_ns())
+        if self._posted:
+            wait_ns = 0
+        # epoll counts in ms, which is too coarse for a schedule; select on it does not.
+        if wait_ns > 0:
+            select.select([self._epoll], [], [], wait_ns / 1e9)
+        for fd, events in self._epoll.poll(0):
+            self._dispatch(fd, events)
+        while self._posted:
+            self._call(self._posted.popleft())
+        now = time.monotonic_ns()
+        while self._timers and self._timers[0][0] <= now:
+            call = heapq.heappop(self._timers)[2].call
+            if call is not None:
+                self._call(call)
+        self._flush()
+
+    def close(self) -> None:
+        self._epoll.close()
+        os.close(self._wake_in)
+        os.close(self._wake_out)
+
+    def _flush(self) -> None:
+        while self._after:
+            calls, self._after = self._after, {}
+            for call in calls:
+                self._call(call)
+
+    def _dispatch(self, fd: int, events: int) -> None:
+        if fd == self._wake_in:
+            os.read(fd, 4096)
+            return
+        handler = self._handlers.get(fd)
+        if handler is not None:
+            broken = events & (select.EPOLLERR | select.EPOLLHUP)
+            readable, writable = bool(events & select.EPOLLIN or broken), bool(events & select.EPOLLOUT)
+            self._call(lambda: handler.ready(readable=readable, writable=writable))
+
+    def _call(self, call: Callable[[], None]) -> None:
+        try:
+            call()
+        except Exception:  # noqa: BLE001 -- one part's error must not end all the others
+            _log.exception("an unexpected error in %r; the probe goes on", call)
+
+    def _wake(self) -> None:
+        # A full pipe wakes as well; a closed one is at its end.
+        with contextlib.suppress(OSError):
+            os.write(self._wake_out, b"!")

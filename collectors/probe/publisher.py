@@ -1,0 +1,101 @@
+"""Numbers an end's records and hands them to the sink, under each path that the end is part of."""
+
+from __future__ import annotations
+
+import dataclasses
+import secrets
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Protocol
+
+from collectors.paths import Path
+from collectors.records import Gap, Header, Kind, Ledger, Received, Role, encode
+
+
+class Sink(Protocol):
+    """Where records go: it keeps them in order, and tells what it had to give up."""
+
+    def put(self, record: bytes, key: str) -> None:
+        """Does not block for long, and does not fail."""
+
+    def gaps(self, path: str, role: str, name: str, run: str) -> tuple[Gap, ...]:
+        """What of an end's records was given up since this was asked last."""
+
+
+def new_run() -> int:
+    """A run's random 64 bits; not 0, which stands for none."""
+    return secrets.randbits(64) or 1
+
+
+def header_for(
+    path: Path, role: Role, name: str, run: int, observed_from_ns: int, *, warmup: bool = False
+) -> Header:
+    """The part of a header that is the same in all records of an end."""
+    return Header(
+        kind="alive",
+        mesh=path.mesh,
+        path=path.name,
+        address=path.address,
+        source=path.source,
+        target=path.target,
+        role=role,
+        name=name,
+        run=f"{run:016x}",
+        number=0,
+        observed_from_ns=observed_from_ns,
+        frontier_ns=observed_from_ns,
+        senders=path.senders,
+        receivers=path.receivers,
+        multicast=path.multicast,
+        via_broker=path.via is not None,
+        presettled=path.presettled,
+        warmup=warmup,
+    )
+
+
+class Publisher:
+    """One end's records. A publication is filled and ended: only its last record moves the frontier."""
+
+    def __init__(self, headers: Sequence[Header], sink: Sink, committed: Callable[[int, int], None]) -> None:
+        """`committed` is told the next number and the frontier when all of a publication is in the sink."""
+        self._headers: Final = tuple(headers)
+        self._sink = sink
+        self._committed = committed
+        self.number = headers[0].number
+        self.frontier_ns = headers[0].frontier_ns
+        self._pending: tuple[Kind, Received | Ledger | None, dict[str, Any]] | None = None
+
+    def add(self, kind: Kind, rows: Received | Ledger | None = None, **fields: Any) -> None:
+        """A record of the publication that is being made."""
+        self._flush()
+        self._pending = kind, rows, fields
+
+    def end(self, frontier_ns: int, *, kind: Kind = "alive", always: bool = False, **fields: Any) -> bool:
+        """Send what was added, the frontier moved by its last record; `fields` stand in that one, too.
+
+        With nothing added, a record of this kind goes out if it is `always` wanted.
+        """
+        if kind != "alive" or (self._pending is None and always):
+            self.add(kind)
+        if self._pending is None:
+            return False
+        self._pending = self._pending[0], self._pending[1], {**fields, **self._pending[2]}
+        self.frontier_ns = max(self.frontier_ns, frontier_ns)
+        self._flush()
+        self._committed(self.number, self.frontier_ns)
+        return True
+
+    def _flush(self) -> None:
+        if self._pending is None:
+            return
+        kind, rows, fields = self._pending
+        self._pending = None
+        for header in self._headers:
+            gaps = self._sink.gaps(header.path, header.role, header.name, header.run)
+            whole = dataclasses.replace(
+                header, kind=kind, number=self.number, frontier_ns=self.frontier_ns, gaps=gaps, **fields
+            )
+            self._sink.put(encode(whole, rows), header.path)
+        self.number += 1
+
+
+__all__ = ["Publisher", "Sink", "header_for", "new_run"]

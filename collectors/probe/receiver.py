@@ -1,0 +1,277 @@
+"""A receiver end: writes a row for each message, and makes records of the rows once a second."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections.abc import Callable
+from typing import Any, Final
+
+import cproton as c
+import numpy as np
+from cproton_ffi import ffi, lib
+from proton.reactor import DurableSubscription, Selector
+
+from collectors.paths import Path
+from collectors.probe.arrivals import FLAG_REDELIVERED, Arrivals
+from collectors.probe.clock import Comparison, RunClock
+from collectors.probe.connection import Connection
+from collectors.probe.message import (
+    COUNTED_BYTES,
+    MAGIC,
+    RUN_AT,
+    decode_body,
+    find_body,
+    flow_prefix,
+    reply_address,
+    trace_of,
+)
+from collectors.probe.publisher import Publisher
+from collectors.probe.rows import RowStore
+from collectors.records import Clock, Span, flow_hash
+
+_log: Final = logging.getLogger("inflight.probe")
+_LARGEST_BYTES: Final = 1 << 26
+_MAX_HEADS: Final = 256
+_MAX_ROUTES: Final = 255
+_HELLO_BYTES: Final = 64
+
+
+class Receiver:
+    """One link; whatever comes on it is accepted (or, if it is none of ours, released on request)."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        path: Path,
+        publisher: Publisher,
+        *,
+        run: int,
+        clock: RunClock,
+        store: RowStore,
+        met: Callable[[str, int], None] = lambda _stream, _epoch: None,
+        heard: Callable[[str, int], None] = lambda _stream, _highest: None,
+        answers_to: Callable[[str, str], None] = lambda _stream, _address: None,
+    ) -> None:
+        self._connection, self._path, self._publisher = connection, path, publisher
+        self._clock, self._run, self._store = clock, run, store
+        self._heard, self._answers_to = heard, answers_to
+        self.link_up = False
+        self._link: Any = None
+        self._attachments = itertools.count()
+        flow = flow_hash(path.mesh, path.address)
+        self._flow = flow
+        self._prefixes = frozenset((flow_prefix(flow, warmup=False), flow_prefix(flow, warmup=True)))
+        self._arrivals = Arrivals()
+        self._heads: dict[bytes, tuple[int, int]] = {}  # what stands before a body: flags, route
+        self._last_head_bytes = 0
+        self._routes: list[str] = []
+        self.comparisons: dict[str, Comparison] = {}
+        self._known_runs: dict[bytes, str] = {}
+        self._want_reply: set[bytes] = set()
+        self._buffer = bytearray(1 << 16)
+        self._buffer_c = ffi.from_buffer(self._buffer)
+        self._view = memoryview(self._buffer)
+        self._detached_since: int | None = clock.now_ns()
+        self._detached: list[tuple[int, int]] = []
+        self._foreign = 0  # since the last publication
+        self.received = 0
+        self.foreign = 0
+        self.highest: dict[str, int] = {}
+        self.last_received_ns = 0
+        del met
+
+    # -- the link
+
+    def attach(self, session: Any) -> Any:
+        path = self._path
+        name = path.subscription or f"inflight-{self._run:016x}-{next(self._attachments)}"
+        link = session.receiver(name)
+        link.source.address = path.receive_address
+        if path.selector is not None:
+            Selector(path.selector).apply(link)
+        if path.subscription is not None:
+            DurableSubscription().apply(link)
+        return link
+
+    def on_open(self, link: Any) -> None:
+        if not c.pn_terminus_get_address(lib.pn_link_remote_source(link)):
+            return  # refused: the detach that says why is on its way
+        self._link = link
+        self.link_up = True
+        if self._detached_since is not None:
+            self._detached.append((self._detached_since, self._clock.now_ns()))
+            self._detached_since = None
+        self._arrivals.attached()
+        lib.pn_link_flow(link, self._path.credit)
+        self._connection.touch()
+
+    def on_flow(self) -> None:
+        pass
+
+    def on_delivery(self, delivery: Any) -> None:
+        if not lib.pn_delivery_readable(delivery) or lib.pn_delivery_partial(delivery):
+            return
+        link = self._link
+        size = lib.pn_delivery_pending(delivery)
+        if size > len(self._buffer):
+            self._grow(size)
+        count = lib.pn_link_recv(link, self._buffer_c, len(self._buffer))
+        received_ns = self._clock.now_ns()
+        ours = count > 0 and not lib.pn_delivery_aborted(delivery) and self._row(count, received_ns)
+        lib.pn_link_advance(link)
+        if ours or self._path.foreign == "accept":
+            lib.pn_delivery_update(delivery, c.PN_ACCEPTED)
+        else:
+            lib.pn_delivery_update(delivery, c.PN_RELEASED)
+        lib.pn_delivery_settle(delivery)
+        credit = lib.pn_link_credit(link)
+        if credit <= self._path.credit // 2:
+            lib.pn_link_flow(link, self._path.credit - credit)
+
+    def on_lost(self, reason: str) -> None:
+        if self.link_up:
+            _log.warning("path %s: the receiver's link is gone: %s", self._path.name, reason)
+        self._link = None
+        self.link_up = False
+        if self._detached_since is None:
+            self._detached_since = self._clock.now_ns()
+
+    def journal(self) -> None:
+        pass  # rows are in the store's file as soon as they are written
+
+    def drain(self) -> None:
+        """Take nothing more."""
+        if self._link is not None:
+            lib.pn_link_drain(self._link, 0)
+
+    # -- a message
+
+    def _row(self, count: int, received_ns: int) -> bool:
+        """Write the row of the message in the buffer; whether it is one of ours."""
+        at = self._last_head_bytes
+        head = bytes(self._view[:at])
+        known = self._heads.get(head)
+        if known is None or at + RUN_AT + COUNTED_BYTES > count:
+            at, known = self._look_closer(count)
+            if known is None:
+                self._foreign += 1
+                self.foreign += 1
+                return False
+        view = self._view
+        if bytes(view[at : at + RUN_AT]) not in self._prefixes:
+            self._foreign += 1
+            self.foreign += 1
+            return False
+        run = bytes(view[at + RUN_AT : at + RUN_AT + 8])
+        if run not in self._known_runs or run in self._want_reply:
+            self._hello(run, at, count)
+        flags, route = known
+        counted = view[at + RUN_AT : at + RUN_AT + COUNTED_BYTES]
+        self._store.add(counted, received_ns, count - at, flags, route)
+        self.received += 1
+        self.last_received_ns = received_ns
+        return True
+
+    def _look_closer(self, count: int) -> tuple[int, tuple[int, int] | None]:
+        """Find the body by the message's sections, and remember what stands before it."""
+        data = bytes(self._view[:count])
+        found = find_body(data)
+        if found is None or found.offset + found.size != count or found.size < _HELLO_BYTES:
+            return 0, None
+        if data[found.offset : found.offset + 4] != MAGIC:
+            return 0, None
+        known = (FLAG_REDELIVERED if found.redelivered else 0, self._route(data))
+        if len(self._heads) >= _MAX_HEADS:
+            self._heads.clear()  # some peers count TTL down: no two heads are the same
+        self._heads[data[: found.offset]] = known
+        self._last_head_bytes = found.offset
+        return found.offset, known
+
+    def _route(self, data: bytes) -> int:
+        route = trace_of(data)
+        if route is None:
+            return 0
+        if route not in self._routes:
+            if len(self._routes) >= _MAX_ROUTES:
+                return 0
+            self._routes.append(route)
+        return self._routes.index(route) + 1
+
+    def _hello(self, run: bytes, at: int, count: int) -> None:
+        """A run's first message, or one whose address for answers is asked for."""
+        body = decode_body(self._view[:count], at)
+        if body is None:
+            return
+        stream = f"{body.run:016x}"
+        self._want_reply.discard(run)
+        if run not in self._known_runs:
+            if len(self._known_runs) >= _MAX_HEADS:
+                self._forget_oldest_run()
+            self._known_runs[run] = stream
+            self.comparisons[stream] = Comparison()
+            if body.boot and body.boot == self._clock.boot:
+                self.comparisons[stream].same_boot(self._clock.epoch_ns, body.epoch_ns)
+        reply_to = reply_address(bytes(self._view[:count]))
+        if reply_to is not None:
+            self._answers_to(stream, reply_to)
+
+    def _forget_oldest_run(self) -> None:
+        run = next(iter(self._known_runs))
+        self.comparisons.pop(self._known_runs.pop(run), None)
+
+    def ask_for_reply_address(self) -> None:
+        """Look at the next message of each stream for where its sender listens now."""
+        self._want_reply.update(self._known_runs)
+
+    def _grow(self, size: int) -> None:
+        size = min(size, _LARGEST_BYTES)
+        self._buffer = bytearray(size)
+        self._buffer_c = ffi.from_buffer(self._buffer)
+        self._view = memoryview(self._buffer)
+
+    # -- the records
+
+    def publish(self, *, bye: bool = False) -> None:
+        """All that arrived, and that this end was there until now."""
+        now = self._clock.now_ns()
+        rows = self._store.rows()
+        groups, bad = self._arrivals.groups(rows, self._routes) if len(rows) else ([], 0)
+        self._foreign += bad
+        self.foreign += bad
+        state = self._state(now)
+        for group in groups:
+            highest = int(np.max(group.rows.seq))
+            self.highest[group.stream] = max(self.highest.get(group.stream, -1), highest)
+            self._publisher.add(
+                "received",
+                group.rows,
+                stream=group.stream,
+                second=group.second,
+                body_bytes=group.body_bytes,
+                rfc3550_ns=group.rfc3550_ns,
+                routes=group.routes,
+                link=state["link"],
+            )
+        self._publisher.end(now, kind="bye" if bye else "alive", always=True, **state)
+        self._store.clear()
+        for stream in self.comparisons:
+            self._heard(stream, self.highest.get(stream, -1))
+
+    def _state(self, now_ns: int) -> dict[str, Any]:
+        if self._detached_since is not None:
+            self._detached.append((self._detached_since, now_ns))
+            self._detached_since = now_ns
+        spans = tuple(Span(*span) for span in self._detached if span[0] < span[1])
+        foreign, self._foreign, self._detached = self._foreign, 0, []
+        clocks: dict[str, Clock] = {}
+        for stream, comparison in self.comparisons.items():
+            best = comparison.best(now_ns)
+            if best is not None:
+                clocks[stream] = best
+        return {
+            "link": "attached" if self.link_up else "detached",
+            "detached": spans,
+            "foreign": foreign,
+            "clock": clocks,
+        }

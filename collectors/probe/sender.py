@@ -1,0 +1,356 @@
+"""A sender end: sends what its schedule wants, and keeps the ledger of what became of it."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import random
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Final
+
+import cproton as c
+from cproton_ffi import ffi, lib
+from proton import Link as EngineLink
+
+from collectors.paths import Path
+from collectors.probe.clock import RunClock
+from collectors.probe.connection import Connection
+from collectors.probe.ledger import CODES, PRESETTLED, UNSETTLED, SenderLedger
+from collectors.probe.limits import Guard, RateCap
+from collectors.probe.loop import Loop, Timer
+from collectors.probe.message import Body, Properties, Template, sizes
+from collectors.probe.publisher import Publisher
+from collectors.probe.schedule import Schedule
+from collectors.records import SECOND_NS, Span, UnsentReason, flow_hash
+
+_log: Final = logging.getLogger("inflight.probe")
+_TICK_NS: Final = 500_000  # what is due within it goes out together
+_BURST: Final = 1_000  # messages in one go, then the socket's turn
+_STATES: Final = {
+    c.PN_ACCEPTED: CODES["accepted"],
+    c.PN_REJECTED: CODES["rejected"],
+    c.PN_RELEASED: CODES["released"],
+    c.PN_MODIFIED: CODES["modified"],
+}
+LAG_BOUNDS_SECONDS: Final = (0.0001, 0.0005, 0.001, 0.005, 0.01, 0.1, 1.0, 10.0)
+_LAG_BOUNDS_NS: Final = tuple(round(seconds * 1e9) for seconds in LAG_BOUNDS_SECONDS)
+
+
+class Sender:
+    """One stream of numbers on one link; the link may come and go, the stream goes on."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        connection: Connection,
+        path: Path,
+        schedule: Schedule,
+        publisher: Publisher,
+        *,
+        run: int,
+        clock: RunClock,
+        guard: Guard,
+        cap: RateCap,
+        warmup: bool = False,
+        reply_to: Callable[[], str | None] = lambda: None,
+    ) -> None:
+        self._loop, self._connection, self._path = loop, connection, path
+        self._schedule, self._publisher, self._guard, self._cap = schedule, publisher, guard, cap
+        self._clock, self._run, self._warmup, self._reply_to = clock, run, warmup, reply_to
+        self.link_up = False
+        self.started = False
+        self.finished = False  # the schedule has come to its end, or was ended
+        self._link: Any = None
+        self._session: Any = None
+        self._tags = itertools.count()
+        self._tag_bytes = bytearray(8)
+        self._tag = ffi.new("pn_bytes_t *")
+        self._tag.size, self._tag.start = 8, ffi.from_buffer(self._tag_bytes)
+        self._unsettled: dict[Any, int] = {}  # the engine's delivery: number
+        self._unwritten: deque[tuple[int, int]] = deque()  # presettled: (bytes written by then, up to number)
+        self._written = 0  # presettled numbers below are out on the socket
+        self._waiting: deque[int] = deque()  # intended times
+        self._templates: list[tuple[Template, Any]] = []
+        self._choice = random.Random(run)  # noqa: S311 -- sizes
+        self._timer: Timer | None = None
+        self._start_ns = 0
+        self._start_second = clock.now_ns() // SECOND_NS
+        self.ledger = SenderLedger(self._start_second)
+        self._detached_since: int | None = clock.now_ns()
+        self._detached: list[tuple[int, int]] = []
+        self.guarded: str | None = None
+        self.outcomes = [0] * len(CODES)
+        self.lag_counts = [0] * (len(_LAG_BOUNDS_NS) + 1)
+        self.lag_sum_ns = 0
+        self.sent = 0
+        self.due = 0
+        self.unsent = 0
+
+    @property
+    def up(self) -> bool:
+        """Attached, and the peer takes messages."""
+        return self._link is not None and (self.sent > 0 or lib.pn_link_credit(self._link) > 0)
+
+    # -- the link
+
+    def attach(self, session: Any) -> Any:
+        link = session.sender(f"inflight-{self._run:016x}-{next(self._tags)}")
+        link.target.address = self._path.address
+        presettled = self._path.presettled
+        link.snd_settle_mode = EngineLink.SND_SETTLED if presettled else EngineLink.SND_UNSETTLED
+        self._session = session
+        return link
+
+    def on_open(self, link: Any) -> None:
+        if not c.pn_terminus_get_address(lib.pn_link_remote_target(link)):
+            return  # refused: the detach that says why is on its way
+        self._link = link
+        self.link_up = True
+        now = self._clock.now_ns()
+        if self._detached_since is not None:
+            self._detached.append((self._detached_since, now))
+            self._detached_since = None
+        self._make_templates()
+        self.on_flow()
+
+    def on_flow(self) -> None:
+        if self.started and (self._waiting or self._schedule.unpaced):
+            self._send_due()
+
+    def on_delivery(self, delivery: Any) -> None:
+        if not lib.pn_delivery_updated(delivery):
+            return
+        seq = self._unsettled.get(delivery)
+        if seq is None:
+            return
+        code = _STATES.get(lib.pn_delivery_remote_state(delivery), UNSETTLED)
+        settled = lib.pn_delivery_settled(delivery)
+        if code != UNSETTLED or settled:
+            # A terminal state is the outcome even where the peer leaves settling to us.
+            self.ledger.settle(seq, code)
+            self.outcomes[code] += 1
+            del self._unsettled[delivery]
+            lib.pn_delivery_settle(delivery)
+
+    def on_lost(self, reason: str) -> None:
+        self._mark_written()
+        if self.link_up:
+            _log.warning("path %s: the sender's link is gone: %s", self._path.name, reason)
+        self._link = self._session = None
+        self.link_up = False
+        if self._detached_since is None:
+            self._detached_since = self._clock.now_ns()
+        for seq in self._unsettled.values():
+            self.ledger.settle(seq, UNSETTLED)
+        self.outcomes[UNSETTLED] += len(self._unsettled)
+        self._unsettled.clear()
+        if self._path.presettled:
+            for seq in range(self._written, self.ledger.next_seq):
+                self.ledger.settle(seq, UNSETTLED, final=False)
+            self._written = self.ledger.next_seq
+            self._unwritten.clear()
+
+    def journal(self) -> None:
+        self._mark_written()
+
+    def _mark_written(self) -> None:
+        """Presettled messages have no outcome: they count as sent once their bytes are on the socket."""
+        if not self._path.presettled or self._link is None:
+            return
+        out = self._connection.written_bytes
+        if self._written < self.ledger.next_seq and not lib.pn_link_queued(self._link):
+            last = self._unwritten[-1][1] if self._unwritten else self._written
+            if last < self.ledger.next_seq:
+                self._unwritten.append((out + self._connection.pending_bytes(), self.ledger.next_seq))
+        while self._unwritten and self._unwritten[0][0] <= out:
+            self._written = self._unwritten.popleft()[1]
+
+    def _make_templates(self) -> None:
+        flow = flow_hash(self._path.mesh, self._path.address)
+        body = Body(self._warmup, flow, self._run, 0, 0, 0, self._clock.boot, self._clock.epoch_ns)
+        properties = Properties(
+            ttl_ns=self._path.ttl_ns,
+            durable=self._path.durable,
+            priority=self._path.priority,
+            reply_to=self._reply_to(),
+        )
+        made = [Template(body, size, properties) for size in sizes(*self._path.size)]
+        self._templates = [(template, ffi.from_buffer(template.buffer)) for template in made]
+
+    def renew_templates(self) -> None:
+        """The address for answers is another one."""
+        if self._templates:
+            self._make_templates()
+
+    # -- the schedule
+
+    def start(self) -> None:
+        """Begin the schedule now."""
+        self.started = True
+        self._start_ns = self._clock.now_ns()
+        self._tick()
+
+    def stop(self) -> None:
+        """Send nothing more; what is due is left as unsent."""
+        self._schedule.next_ns = 1 << 62
+        self.finished = True
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _tick(self) -> None:
+        self._timer = None
+        if self.finished:
+            return
+        self._send_due()
+        if self._schedule.done and not self._waiting:
+            self.finished = True
+            return
+        now = self._clock.now_ns()
+        if self._schedule.unpaced:
+            wake = now + 100_000_000  # credit wakes it earlier
+        elif self._schedule.done:
+            wake = now + 100_000_000
+        else:
+            wake = max(self._start_ns + self._schedule.next_ns, now + _TICK_NS)
+        self._timer = self._loop.call_at(wake - self._clock.epoch_ns, self._tick)
+
+    def _collect_due(self, now_ns: int) -> None:
+        start = self._start_ns
+        ledger, waiting = self.ledger, self._waiting
+        for offset in self._schedule.due(now_ns - start, _BURST * 10):
+            ledger.due(start + offset)
+            waiting.append(start + offset)
+            self.due += 1
+        if not waiting:
+            return
+        if self._guarded(now_ns):
+            self._give_up(0, "guard")
+        elif len(waiting) > self._path.max_backlog:
+            self._give_up(self._path.max_backlog, self._obstacle())
+
+    def _guarded(self, now_ns: int) -> bool:
+        problem = self._guard.problem(self.ledger.next_seq, now_ns)
+        if (problem is None) != (self.guarded is None):
+            text = f"sending stops: {problem}" if problem else "sending goes on"
+            _log.warning("path %s: %s", self._path.name, text)
+        self.guarded = problem
+        return problem is not None
+
+    def _obstacle(self) -> UnsentReason:
+        return "no_credit" if self.link_up else "no_connection"
+
+    def _give_up(self, keep: int, reason: UnsentReason) -> None:
+        while len(self._waiting) > keep:
+            self.ledger.give_up(self._waiting.popleft(), reason)
+            self.unsent += 1
+
+    def _send_due(self) -> None:
+        if self.finished:
+            return
+        now = self._clock.now_ns()
+        if not self._schedule.unpaced:
+            self._collect_due(now)
+        link = self._link
+        if link is None:
+            return
+        room = min(lib.pn_link_credit(link), _BURST)
+        if self._schedule.unpaced:
+            if self._guarded(now):
+                return
+            room = min(room, self._cap.room(now))
+            for _ in range(self._schedule.take(now - self._start_ns, max(0, room))):
+                intended = self._clock.now_ns()
+                self.ledger.due(intended)
+                self._waiting.append(intended)
+                self.due += 1
+        else:
+            room = min(room, len(self._waiting), self._cap.room(now))
+        if room <= 0 or not self._waiting:
+            return
+        room = min(room, len(self._waiting))
+        self._cap.take(room)
+        self._send(link, room)
+        self._connection.touch()
+        if lib.pn_link_credit(link) > 0 and (self._waiting or self._schedule.unpaced):
+            self._loop.post(self._send_due)  # the socket's turn first
+
+    def _send(self, link: Any, count: int) -> None:
+        ledger, waiting, unsettled = self.ledger, self._waiting, self._unsettled
+        epoch, monotonic = self._clock.epoch_ns, time.monotonic_ns
+        presettled = self._path.presettled
+        code = PRESETTLED if presettled else UNSETTLED
+        tag, tag_bytes = self._tag, self._tag_bytes
+        several = len(self._templates) > 1
+        template, data = self._templates[0]
+        length = len(template.buffer)
+        for _ in range(count):
+            if several:
+                template, data = self._choice.choice(self._templates)
+                length = len(template.buffer)
+            intended = waiting.popleft()
+            sent = epoch + monotonic()
+            seq = ledger.sent(intended, sent, template.body_bytes, code)
+            template.patch(seq, intended, sent)
+            tag_bytes[:] = seq.to_bytes(8, "big")
+            delivery = lib.pn_delivery(link, tag[0])
+            lib.pn_link_send(link, data, length)
+            if presettled:
+                lib.pn_delivery_settle(delivery)
+            else:
+                lib.pn_link_advance(link)
+                unsettled[delivery] = seq
+            self._lag(sent - intended)
+        self.sent += count
+        if presettled:
+            self.outcomes[PRESETTLED] += count
+
+    def _lag(self, lag_ns: int) -> None:
+        self.lag_sum_ns += lag_ns
+        for place, bound in enumerate(_LAG_BOUNDS_NS):
+            if lag_ns <= bound:
+                self.lag_counts[place] += 1
+                return
+        self.lag_counts[-1] += 1
+
+    # -- the records
+
+    @property
+    def unsettled(self) -> int:
+        return len(self._unsettled) + (self.ledger.next_seq - self._written if self._path.presettled else 0)
+
+    def publish(self, *, bye: bool = False) -> None:
+        """Ledgers of the seconds that are over; with `bye`, of all, and the end."""
+        now = self._clock.now_ns()
+        until = now // SECOND_NS
+        if bye:
+            self._give_up(0, self._obstacle())
+            until += 1
+        for entry in self.ledger.close(until):
+            self._publisher.add(
+                "ledger",
+                entry.rows(),
+                stream=f"{self._run:016x}",
+                second=entry.second,
+                body_bytes=entry.body_bytes,
+                revision=entry.revision,
+                due=entry.due,
+                backlog=entry.backlog,
+                unsent=entry.unsent_by_reason(),
+                **self._state(),
+            )
+        frontier = now if bye else until * SECOND_NS
+        if self._detached_since is not None:
+            self._detached.append((self._detached_since, now))
+            self._detached_since = now
+        spans = tuple(Span(*span) for span in self._detached if span[0] < span[1])
+        self._detached = []
+        state = self._state()
+        self._publisher.end(frontier, kind="bye" if bye else "alive", always=True, detached=spans, **state)
+
+    def _state(self) -> dict[str, Any]:
+        return {
+            "link": "attached" if self.link_up else "detached",
+            "oldest_due_ns": self._waiting[0] if self._waiting else None,
+        }

@@ -1,0 +1,233 @@
+"""Records on disk, in order, until they are where they belong: bounded, and safe against kill -9.
+
+A folder of segments. A segment is a second or a MiB of frames; it is deleted when all of it was taken.
+After a restart the oldest segment is read from its beginning again: readers know records by their numbers.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import struct
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import crc32c
+
+_log: Final = logging.getLogger("inflight.sink")
+_FRAME: Final = struct.Struct(
+    "<IIHq"
+)  # length of key and record, their checksum, length of the key, wall time
+_SEGMENT_BYTES: Final = 1 << 20
+_SEGMENT_NS: Final = 1_000_000_000
+_LARGEST: Final = 1 << 24
+
+
+class Frame(NamedTuple):
+    """A record as it was put in; `segment` is where it stands."""
+
+    segment: int
+    put_ns: int
+    key: str
+    record: bytes
+
+
+@dataclass(slots=True)
+class _Segment:
+    number: int
+    path: Path
+    size: int = 0
+    read: int = 0  # bytes handed out
+    unacked: int = 0  # frames handed out and not acknowledged
+    first_put_ns: int = 0
+    began_ns: int = field(default_factory=time.monotonic_ns)
+
+
+class Spool:
+    """One writer and one reader, which may be different threads."""
+
+    def __init__(self, folder: Path, limit_bytes: int) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        self._limit = limit_bytes
+        self._lock = threading.Lock()
+        self._segments: deque[_Segment] = deque()
+        self._file = -1
+        self._bytes = 0
+        self.damaged = 0
+        for path in sorted(folder.glob("*.seg")):
+            self._recover(path)
+        self._next = self._segments[-1].number + 1 if self._segments else 0
+
+    @property
+    def limit_bytes(self) -> int:
+        return self._limit
+
+    @property
+    def waiting_bytes(self) -> int:
+        return self._bytes
+
+    def oldest_seconds(self) -> float:
+        """The age of the oldest record that waits; 0 where none does."""
+        with self._lock:
+            first = next((s.first_put_ns for s in self._segments if s.size), 0)
+        return max(0.0, (time.time_ns() - first) / 1e9) if first else 0.0
+
+    def put(self, key: str, record: bytes) -> list[Frame]:
+        """Write it down; what had to be dropped for it. OSError where the disk takes nothing more."""
+        name = key.encode()
+        payload = name + record
+        now = time.time_ns()
+        frame = _FRAME.pack(len(payload), crc32c.crc32c(payload), len(name), now) + payload
+        with self._lock:
+            segment = self._writable()
+            start = segment.size
+            try:
+                written = os.pwrite(self._file, frame, start)
+            except OSError:
+                os.ftruncate(self._file, start)
+                raise
+            if written < len(frame):
+                os.ftruncate(self._file, start)
+                raise OSError(28, os.strerror(28))  # a full disk may take a part
+            segment.size += len(frame)
+            segment.first_put_ns = segment.first_put_ns or now
+            self._bytes += len(frame)
+            return self._drop()
+
+    def unread(self) -> bool:
+        """Whether there is anything to take."""
+        with self._lock:
+            return any(segment.read < segment.size for segment in self._segments)
+
+    def take(self, most: int) -> list[Frame]:
+        """The next frames, in order; each is to be acknowledged."""
+        with self._lock:
+            frames: list[Frame] = []
+            for segment in self._segments:
+                while len(frames) < most and segment.read < segment.size:
+                    frame = self._read(segment)
+                    if frame is None:
+                        break
+                    segment.unacked += 1
+                    frames.append(frame)
+                if len(frames) >= most:
+                    break
+            return frames
+
+    def ack(self, frame: Frame) -> None:
+        """It is where it belongs."""
+        with self._lock:
+            for segment in self._segments:
+                if segment.number == frame.segment:
+                    segment.unacked -= 1
+                    break
+            self._clean()
+
+    def rewind(self) -> None:
+        """Hand out again, from the first segment that is not acknowledged as a whole."""
+        with self._lock:
+            for segment in self._segments:
+                segment.read = segment.unacked = 0
+
+    def close(self) -> None:
+        with self._lock:
+            if self._file >= 0:
+                os.close(self._file)
+                self._file = -1
+            self._clean()
+
+    # -- all below holds the lock
+
+    def _writable(self) -> _Segment:
+        last = self._segments[-1] if self._segments else None
+        old = last is not None and (
+            last.size >= _SEGMENT_BYTES or time.monotonic_ns() - last.began_ns >= _SEGMENT_NS
+        )
+        if last is None or self._file < 0 or (old and last.size):
+            path = self._folder / f"{self._next:016d}.seg"
+            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+            if self._file >= 0:
+                os.close(self._file)
+            self._file = file
+            last = _Segment(self._next, path)
+            self._segments.append(last)
+            self._next += 1
+            self._clean()
+        return last
+
+    def _clean(self) -> None:
+        """Delete segments that are done with; never the one that is written."""
+        while len(self._segments) > 1 or (self._segments and self._file < 0):
+            first = self._segments[0]
+            if first.unacked or first.read < first.size:
+                return
+            self._segments.popleft()
+            self._bytes -= first.size
+            first.path.unlink(missing_ok=True)
+
+    def _drop(self) -> list[Frame]:
+        """Give up the oldest segments over the bound, but none that is on its way or being written."""
+        dropped: list[Frame] = []
+        while self._bytes > self._limit:
+            victim = next((s for s in self._segments if not s.unacked and s is not self._segments[-1]), None)
+            if victim is None:
+                break
+            while victim.read < victim.size:
+                frame = self._read(victim)
+                if frame is None:
+                    break
+                dropped.append(frame)
+            self._segments.remove(victim)
+            self._bytes -= victim.size
+            victim.path.unlink(missing_ok=True)
+        return dropped
+
+    def _read(self, segment: _Segment) -> Frame | None:
+        """The next frame of a segment; None, and the segment ends here, where it is damaged."""
+        frame, length = None, 0
+        try:
+            with segment.path.open("rb") as file:
+                file.seek(segment.read)
+                head = file.read(_FRAME.size)
+                length, checksum, name_length, put_ns = _FRAME.unpack(head)
+                payload = file.read(length) if length <= _LARGEST else b""
+            if len(payload) == length and crc32c.crc32c(payload) == checksum:
+                key = payload[:name_length].decode()
+                frame = Frame(segment.number, put_ns, key, payload[name_length:])
+        except (OSError, struct.error, UnicodeDecodeError):
+            frame = None
+        if frame is None:
+            _log.error("%s is damaged at byte %d; what follows there is lost", segment.path, segment.read)
+            self.damaged += 1
+            self._bytes -= segment.size - segment.read
+            segment.size = segment.read
+            return None
+        segment.read += _FRAME.size + length
+        return frame
+
+    def _recover(self, path: Path) -> None:
+        """A segment of an earlier process; what was half written when that was killed is cut off."""
+        try:
+            segment = _Segment(int(path.stem), path, size=path.stat().st_size)
+        except (ValueError, OSError):
+            return
+        self._bytes += segment.size
+        whole = segment.size
+        log_level, _log.disabled = _log.disabled, True
+        try:
+            while segment.read < segment.size and (frame := self._read(segment)) is not None:
+                segment.first_put_ns = segment.first_put_ns or frame.put_ns
+        finally:
+            _log.disabled = log_level
+        if segment.size < whole:
+            _log.warning("%s: %d bytes at its end are of no use", path, whole - segment.size)
+        segment.read = 0
+        if segment.size:
+            self._segments.append(segment)
+        else:
+            path.unlink(missing_ok=True)

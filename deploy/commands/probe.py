@@ -1,0 +1,90 @@
+"""`inflight probe`: the ends of paths that this host runs, their records to Kafka."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from pathlib import Path
+from typing import Final
+
+import click
+from prometheus_client import CollectorRegistry
+
+from collectors.exposition import Exposition, ListenError
+from collectors.kafka_client import KafkaSetupError, create_topics
+from collectors.probe.prober import Prober, Settings
+from collectors.probe.slot import Slot
+from collectors.secrets import SecretError
+from collectors.sink import KafkaSink
+from collectors.spool import Spool
+from deploy.errors import Problem
+from deploy.options import config_option, load_config, site_option
+from deploy.probing import ProbeMetrics, SinkMetrics, choose, spool_bytes
+from deploy.results import add_build_info
+from deploy.signals import stop_on_signals
+
+_log: Final = logging.getLogger("inflight.probe")
+DEFAULT_LISTEN: Final = "127.0.0.1:9751"
+
+
+@click.command(short_help="Send and receive probe messages; records go to Kafka.")
+@config_option
+@site_option
+@click.option("--send", is_flag=True, help="Run only the sending ends (with --receive: both).")
+@click.option("--receive", is_flag=True, help="Run only the receiving ends (with --send: both).")
+@click.option("--path", "names", multiple=True, help="Only this path; may be given several times.")
+@click.option("--create-topics", "make_topics", is_flag=True, help="Make the Kafka topics that are missing.")
+@click.option("--listen", default=DEFAULT_LISTEN, show_default=True, help="Where /metrics is served.")
+def command(
+    config_file: Path,
+    site: str | None,
+    names: tuple[str, ...],
+    listen: str,
+    *,
+    send: bool,
+    receive: bool,
+    make_topics: bool,
+) -> None:
+    """Run the ends of the config's paths that belong on this host.
+
+    Start it on each host with --send or --receive, or once with neither where one host does both. Records
+    wait in the config's `state` folder while Kafka is away, also across restarts.
+    """
+    config = load_config(config_file, site)
+    if config.kafka is None:
+        raise Problem(
+            f"{config_file} has no `kafka`, which is where `inflight probe` puts its records;"
+            " `inflight run` does everything in one process"
+        )
+    sending, receiving = choose(config, names, send=send, receive=receive)
+    registry = CollectorRegistry()
+    add_build_info(registry, "probe", config)
+    try:
+        if make_topics:
+            for topic in create_topics(config.kafka):
+                _log.info("made topic %s", topic)
+        slot = Slot.take(config.state / "probe")
+        limit = spool_bytes(sending, receiving, config.defaults.spool)
+        sink = KafkaSink(config.kafka, Spool(slot.folder / "spool", limit))
+        settings = Settings(config.site, max_rate=config.defaults.max_rate)
+        prober = Prober(sending, receiving, config.endpoints, sink, settings)
+        ProbeMetrics(prober, config.site).register(registry)
+        registry.register(SinkMetrics(sink, "probe", config.site))
+        server = Exposition(listen, registry, prober.not_ready)
+    except (KafkaSetupError, SecretError, ListenError, OSError) as error:
+        raise Problem(str(error)) from None
+    stop = threading.Event()
+    stop_on_signals(stop)
+    sink.start()
+    prober.start()
+    _log.info(
+        "%d senders and %d receivers; metrics at %s/metrics",
+        len(prober.senders),
+        len(prober.receivers),
+        server.url,
+    )
+    stop.wait()
+    prober.stop()
+    sink.close()
+    server.close()
+    slot.release()

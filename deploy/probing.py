@@ -1,0 +1,129 @@
+"""What `probe`, `run` and `ping` share: which ends a host runs, and their metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+
+from collectors.config import Config
+from collectors.metrics import CATALOGUE
+from collectors.paths import Path, resolve
+from collectors.probe.prober import Prober
+from collectors.probe.sender import LAG_BOUNDS_SECONDS
+from collectors.records import OUTCOMES
+from collectors.sink import KafkaSink
+from deploy.errors import Problem
+
+_ROW_BYTES: Final = 42
+_RECORD_BYTES: Final = 2_000  # header, schema, and what a record has beside its rows
+_FULL_SPEED: Final = 20_000.0  # a rate of 0 is as fast as credit allows
+_LEAST_BYTES: Final = 64 << 20
+
+
+def choose(
+    config: Config, names: Sequence[str], *, send: bool, receive: bool
+) -> tuple[list[Path], list[Path]]:
+    """The paths to send on and to receive on; neither of the two asked for means both."""
+    found = list(resolve(config).values())
+    if names:
+        known = {path.name for path in found} | {path.flow for path in found}
+        for name in names:
+            if name not in known:
+                raise Problem(f"no path is called {name!r}; there are: {', '.join(sorted(known)) or 'none'}")
+        found = [path for path in found if path.name in names or path.flow in names]
+    if not found:
+        raise Problem("the config has no paths; add one under `paths`")
+    both = send == receive
+    sending = found if send or both else []
+    # A multicast is sent once, and its ledger stands under each of its paths.
+    flows = {path.flow for path in sending}
+    sending = [path for path in resolve(config).values() if path.flow in flows]
+    return sending, found if receive or both else []
+
+
+def spool_bytes(sending: Sequence[Path], receiving: Sequence[Path], span_ns: int) -> int:
+    """What the configured rates fill in that time, with half as much again to spare."""
+    seconds = span_ns / 1e9
+    per_second = 0.0
+    for path in receiving:
+        peak = max(max(step.start, step.end) for step in path.rate) or _FULL_SPEED
+        per_second += peak * _ROW_BYTES + 2 * path.receivers * _RECORD_BYTES
+    for path in sending:
+        per_second += 2 * path.senders * _RECORD_BYTES
+    return max(_LEAST_BYTES, round(1.5 * per_second * seconds))
+
+
+class ProbeMetrics:
+    """The live counts of all ends, as Prometheus reads them."""
+
+    def __init__(self, prober: Prober, site: str) -> None:
+        self._prober, self._site = prober, site
+
+    def register(self, registry: CollectorRegistry) -> None:
+        registry.register(self)
+
+    def collect(self) -> Iterator[Any]:
+        up = _gauge("probe_end_up")
+        messages = _counter("probe_messages_total")
+        lag = HistogramMetricFamily(
+            CATALOGUE["probe_schedule_lag_seconds"].full_name,
+            CATALOGUE["probe_schedule_lag_seconds"].help,
+            labels=CATALOGUE["probe_schedule_lag_seconds"].labels,
+        )
+        lags: dict[tuple[str, str], tuple[list[int], int]] = {}
+        for path, name, sender in list(self._prober.senders):
+            up.add_metric([path.mesh, path.name, name, self._site], int(sender.up))
+            for outcome, count in zip(OUTCOMES, sender.outcomes, strict=True):
+                messages.add_metric([path.mesh, path.name, name, outcome], count)
+            counts, total = lags.get((path.mesh, path.name), ([0] * len(sender.lag_counts), 0))
+            summed = [a + b for a, b in zip(counts, sender.lag_counts, strict=True)]
+            lags[path.mesh, path.name] = summed, total + sender.lag_sum_ns
+        for path, name, receiver in list(self._prober.receivers):
+            up.add_metric([path.mesh, path.name, name, self._site], int(receiver.link_up))
+            messages.add_metric([path.mesh, path.name, name, "received"], receiver.received)
+            messages.add_metric([path.mesh, path.name, name, "foreign"], receiver.foreign)
+        for labels, (counts, total_ns) in lags.items():
+            buckets, below = [], 0
+            for bound, count in zip((*map(str, LAG_BOUNDS_SECONDS), "+Inf"), counts, strict=True):
+                below += count
+                buckets.append((bound, below))
+            lag.add_metric(list(labels), buckets, total_ns / 1e9)
+        steps = _counter("probe_clock_steps_total")
+        steps.add_metric([self._site], self._prober.clock_steps)
+        yield from (up, messages, lag, steps)
+
+
+class SinkMetrics:
+    """What waits for Kafka, and what was given up."""
+
+    def __init__(self, sink: KafkaSink, part: str, site: str) -> None:
+        self._sink, self._labels = sink, [part, site]
+
+    def collect(self) -> Iterator[Any]:
+        spool = self._sink.spool
+        values = {
+            "sink_spool_bytes": spool.waiting_bytes,
+            "sink_spool_limit_bytes": spool.limit_bytes,
+            "sink_oldest_record_seconds": spool.oldest_seconds(),
+        }
+        for name, value in values.items():
+            family = _gauge(name)
+            family.add_metric(self._labels, value)
+            yield family
+        dropped = _counter("sink_dropped_seconds_total")
+        for reason, count in self._sink.dropped_seconds.items():
+            dropped.add_metric([*self._labels, reason], count)
+        yield dropped
+
+
+def _gauge(name: str) -> Any:
+    metric = CATALOGUE[name]
+    return GaugeMetricFamily(metric.full_name, metric.help, labels=metric.labels)
+
+
+def _counter(name: str) -> Any:
+    metric = CATALOGUE[name]
+    return CounterMetricFamily(metric.full_name, metric.help, labels=metric.labels)

@@ -70,8 +70,9 @@ def ensure(console: Console | None = None) -> JvmParts:
     jars = listed()
     folder = cache_folder()
     if unsound(jars, folder, locked()):
-        with _only_one(folder):
-            _fetch_unsound(jars, folder, the_java, console or Console(stderr=True))
+        console = console or Console(stderr=True)
+        with _only_one(folder, console):
+            _fetch_unsound(jars, folder, the_java, console)
     here = pyspark_jars()
     return JvmParts(
         the_java,
@@ -85,9 +86,9 @@ def ensure(console: Console | None = None) -> JvmParts:
     )
 
 
-def listed(ivy_file: Path = IVY_FILE) -> list[Jar]:
+def listed() -> list[Jar]:
     """Reads the jars that jvm.ivy.xml names."""
-    return [Jar.of(element) for element in ET.parse(ivy_file).iter("dependency")]  # noqa: S314 -- our own file
+    return [Jar.of(element) for element in ET.parse(IVY_FILE).iter("dependency")]  # noqa: S314 -- our own file
 
 
 def cache_folder() -> Path:
@@ -95,9 +96,9 @@ def cache_folder() -> Path:
     return Path(base) / "inflight" / "jvm"
 
 
-def locked(lock_file: Path = LOCK_FILE) -> dict[str, tuple[str, int]]:
+def locked() -> dict[str, tuple[str, int]]:
     """Reads jvm.lock: file → (sha256, bytes)."""
-    rows = (line.split() for line in lock_file.read_text().splitlines() if line)
+    rows = (line.split() for line in LOCK_FILE.read_text().splitlines() if line)
     return {file: (sha256, int(size)) for sha256, size, file in rows}
 
 
@@ -146,18 +147,23 @@ def _of_pyspark(folder: Path, name: str) -> Path:
 
 
 @contextmanager
-def _only_one(folder: Path) -> Iterator[None]:
+def _only_one(folder: Path, console: Console) -> Iterator[None]:
     """Lets one process fetch at a time; the others wait for it and then find everything there."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("w") as f:
-        fcntl.flock(f, fcntl.LOCK_EX)
+        os.set_inheritable(f.fileno(), True)  # an Ivy that outlives a killed parent holds the lock to its end
+        try:
+            fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            console.print("another process is fetching the JVM parts; waiting for it")
+            fcntl.flock(f, fcntl.LOCK_EX)
         yield
 
 
 def _write_lock(console: Console) -> None:
     """Fetches what is listed and takes its checksums for true: for whoever changes jvm.ivy.xml."""
     jars, folder = listed(), cache_folder()
-    with _only_one(folder):
+    with _only_one(folder, console):
         lock = locked() if LOCK_FILE.exists() else {}
         wanted = unsound(jars, folder, lock)
         if wanted:

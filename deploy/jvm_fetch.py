@@ -128,7 +128,9 @@ def _run_ivy(wanted: list[Jar], ivy_cache: Path, java: Path, on_progress: Callab
     ours, its = os.pipe()
     with (
         os.fdopen(ours, "rb", buffering=0) as pipe,
-        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=its, stderr=subprocess.STDOUT) as ivy,
+        subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=its, stderr=subprocess.STDOUT, close_fds=False
+        ) as ivy,
     ):
         os.close(its)
         try:

@@ -18,7 +18,7 @@ def main() -> int:
     only_check = parser.parse_args().check
     try:
         if only_check:
-            _check([needs.JAVA, needs.VENV, *needs.FOR_PROTON], may_install=False)
+            check_machine([needs.JAVA, needs.VENV, *needs.FOR_PROTON], may_install=False)
             return 0
         _environment()
     except SetupError as e:
@@ -40,7 +40,7 @@ def _environment() -> None:
         asked = [needs.JAVA]
         asked += [] if sound else [needs.VENV]
         asked += [] if environment.has_proton() else needs.FOR_PROTON
-        _check(asked, may_install=True)
+        check_machine(asked, may_install=True)
         if not sound:
             _say(f"making the environment .venv with Python {sys.version.split()[0]} ({sys.executable})")
             environment.make()
@@ -53,7 +53,7 @@ def _environment() -> None:
         os.close(project)
 
 
-def _check(asked: list[needs.Need], *, may_install: bool) -> None:
+def check_machine(asked: list[needs.Need], *, may_install: bool) -> None:
     absent = needs.missing(asked)
     if may_install and (ours := needs.installable(absent)):
         _say(f"missing here: {', '.join(need.what for need in ours)}")

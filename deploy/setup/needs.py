@@ -13,6 +13,7 @@ from pathlib import Path
 
 from deploy.java import NoJavaError, find_java
 
+DEBIAN = Path("/etc/debian_version")
 _PROTON = "qpid-proton has no Linux wheel and is compiled here"
 
 
@@ -124,7 +125,7 @@ def packages(absent: list[Need]) -> str:
 def installable(absent: list[Need]) -> list[Need]:
     """Returns what we may install and what that would help: on Debian, as root, where nobody said no."""
     may = (
-        Path("/etc/debian_version").exists()
+        DEBIAN.exists()
         and shutil.which("apt-get") is not None
         and os.geteuid() == 0
         and os.environ.get("INFLIGHT_SETUP_APT", "1") != "0"

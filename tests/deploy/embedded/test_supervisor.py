@@ -38,7 +38,7 @@ SUPERVISOR_CODE = """
 import runpy, sys, time
 from pathlib import Path
 this = runpy.run_path(sys.argv[1])
-with this["Supervisor"](Path(sys.argv[2])) as s:
+with this["Supervisor"](Path(sys.argv[2]), stop_seconds=1) as s:
     s.start(this["part"]("a", this["SLEEPER"], s))
     s.start(this["part"]("b", this["STUBBORN"], s))
     print("ready", flush=True)
@@ -91,6 +91,7 @@ def test_a_part_that_ends_is_told_with_the_end_of_its_log(tmp_path: Path) -> Non
         with pytest.raises(Problem, match=r"(?s)^hub did not start: ended with status 3\..*port taken$"):
             supervisor.start(hub)
         assert left_in(tmp_path) == []
+        assert supervisor.start(part("hub", SLEEPER, supervisor)).alive
 
 
 def test_a_part_that_never_gets_ready_is_given_up(tmp_path: Path) -> None:
@@ -131,6 +132,13 @@ def test_a_killed_supervisor_leaves_nothing(
     wait_until(lambda: left_in(tmp_path) == [], 10, "the end of all parts")
     with Supervisor(tmp_path) as supervisor:
         supervisor.start(part("a", SLEEPER, supervisor))
+
+
+def test_ctrl_c_leaves_nothing(tmp_path: Path, supervisor_process: subprocess.Popen[str]) -> None:
+    """When the supervisor has ended on SIGINT, its parts have."""
+    supervisor_process.send_signal(signal.SIGINT)
+    supervisor_process.wait(20)
+    assert left_in(tmp_path) == []
 
 
 def test_the_next_start_ends_what_even_the_guardian_could_not(

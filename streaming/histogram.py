@@ -1,7 +1,7 @@
 """Latency histograms: the layout and the encoding of HdrHistogram, computed with NumPy.
 
-1 ns to 1 h at 3 significant digits: below 2,048 ns a bucket is 1 ns wide, above it at most 1/1,024 of its value.
-Values are kept as bucket indexes and, where many, as sorted (index, count) pairs.
+1 ns to 1 h at 3 significant digits: below 2,048 ns a bucket is 1 ns wide, above it at most 1/1,024 of its
+value. Values are kept as bucket indexes and, where many, as sorted (index, count) pairs.
 """
 
 from __future__ import annotations
@@ -105,7 +105,8 @@ class Histogram:
     def percentiles(self, shares_above: Sequence[tuple[int, int]]) -> list[int]:
         """For each share (over, of): the value which that share of the counted values is above.
 
-        The rank is exact (count minus the whole part of count × over / of), the value is its bucket's highest.
+        The rank is exact (count minus the whole part of count × over / of); the value is its bucket's
+        highest.
         """
         keys, counts = self.pairs()
         if not len(keys):

@@ -96,7 +96,7 @@ class WindowRow(TypedDict):
     lost: dict[str, int]  # by accepted, presettled, unsettled
     lost_detached: int
     received_though_refused: int
-    moves: dict[str, int]  # "lost>received": since revision 0, cumulative
+    moves: dict[str, int]  # "lost>received": since revision 0, cumulative; from `none` what was not known sent
     late: int
     duplicate: int
     redelivered: int
@@ -147,7 +147,7 @@ class LiveRow(TypedDict):
     received: int
     pending: int  # in all windows not final yet
     suspect: int  # pending for longer than max(1 s, 3 × the last final p99.9)
-    oldest_pending_ns: int | None
+    oldest_pending_ns: int | None  # when it was sent, by the second
     behind_ns: int  # the age of the oldest message due and not sent
     last_received_ns: int | None
     outage_since_ns: int | None

@@ -1,0 +1,154 @@
+"""Kept state as bytes: a little JSON, then NumPy arrays as they are in memory."""
+
+from __future__ import annotations
+
+import json
+import struct
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streaming.accounting.measure import Measure
+from streaming.accounting.runs import Runs
+from streaming.accounting.window import Cell, Told, Window
+
+VERSION: Final = 1
+_HEAD: Final = struct.Struct("<2sBxI")
+_MAGIC: Final = b"IF"
+
+
+class BadState(ValueError):  # noqa: N818 -- it is the state that is bad
+    """Kept state that this version cannot go on with."""
+
+
+class _Arrays:
+    """Arrays one after the other, told apart by lengths that are kept elsewhere."""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+
+    def put(self, array: NDArray[Any], kind: str) -> int:
+        self.parts.append(array.astype(kind, copy=False).tobytes())
+        return len(array)
+
+
+class _Reader:
+    def __init__(self, data: bytes, place: int) -> None:
+        self.data, self.place = data, place
+
+    def get(self, count: int, kind: str, width: int = 1) -> NDArray[Any]:
+        found = np.frombuffer(self.data, kind, count * width, self.place)
+        self.place += found.nbytes
+        return found if width == 1 else found.reshape(count, width)
+
+
+def pack(meta: Any, arrays: bytes = b"") -> bytes:
+    text = json.dumps(meta, separators=(",", ":")).encode()
+    return _HEAD.pack(_MAGIC, VERSION, len(text)) + text + arrays
+
+
+def unpack(data: bytes) -> tuple[Any, int]:
+    """What was packed, and where its arrays begin; BadState where this version cannot tell."""
+    try:
+        magic, version, length = _HEAD.unpack_from(data)
+    except struct.error:
+        raise BadState("the kept state is cut off") from None
+    if magic != _MAGIC:
+        raise BadState("the kept state is not of this program")
+    if version > VERSION:
+        raise BadState(
+            f"the kept state has version {version}, this program knows up to {VERSION}: "
+            "go on with the newer program, or begin a new checkpoint"
+        )
+    end = _HEAD.size + length
+    try:
+        return json.loads(data[_HEAD.size : end]), end
+    except ValueError as error:
+        raise BadState(f"the kept state is damaged: {error}") from None
+
+
+def dump_window(window: Window) -> bytes:
+    arrays = _Arrays()
+    measures = [_dump_measure(arrays, m) for m in (window.response, window.service, window.jitter)]
+    cells = {
+        stream: [[second, *_dump_cell(arrays, cell)] for second, cell in of_stream.items()]
+        for stream, of_stream in window.cells.items()
+    }
+    origin = None
+    if window.origin is not None:
+        origin = {
+            stream: [[second, arrays.put(part.reshape(-1), "<i8")] for second, part in parts.items()]
+            for stream, parts in window.origin.items()
+        }
+    meta = [
+        window.start_ns,
+        measures,
+        cells,
+        *(window.counts, window.rfc3550_ns, window.routes, window.slowest, window.clock),
+        *(sorted(window.flags), window.last_received_ns, window.revision, window.bases, window.blind_ns),
+        *(window.outage_since_ns, origin, window.digest),
+    ]
+    return pack(meta, b"".join(arrays.parts))
+
+
+def load_window(data: bytes) -> Window:
+    meta, place = unpack(data)
+    reader = _Reader(data, place)
+    start_ns, measures, cells, *rest = meta
+    response, service, jitter = (_load_measure(reader, each) for each in measures)
+    window = Window(start_ns, response=response, service=service, jitter=jitter)
+    for stream, items in cells.items():
+        window.cells[stream] = {second: _load_cell(reader, *item) for second, *item in items}
+    counts, window.rfc3550_ns, routes, slowest, clock, flags, *rest = rest
+    window.counts.update(counts)
+    window.routes.update(routes)
+    window.slowest = None if slowest is None else tuple(slowest)
+    window.clock = None if clock is None else tuple(clock)
+    window.flags.update(flags)
+    window.last_received_ns, window.revision, bases, window.blind_ns, *rest = rest
+    window.bases.update(bases)
+    window.outage_since_ns, origin, window.digest = rest
+    if origin is not None:
+        window.origin = {
+            stream: {second: reader.get(count // 3, "<i8", 3) for second, count in parts}
+            for stream, parts in origin.items()
+        }
+    return window
+
+
+def _dump_measure(arrays: _Arrays, measure: Measure) -> list[Any]:
+    numbers, keys, counts = measure.dump()
+    kind = "<u4" if measure.count < 1 << 32 else "<i8"
+    arrays.put(keys, "<u2")
+    return [numbers, arrays.put(counts, kind), kind]
+
+
+def _load_measure(reader: _Reader, raw: list[Any]) -> Measure:
+    numbers, count, kind = raw
+    keys = reader.get(count, "<u2")
+    return Measure.load(numbers, keys, reader.get(count, kind).astype(np.int64))
+
+
+def _dump_cell(arrays: _Arrays, cell: Cell) -> list[Any]:
+    table, told = cell.runs.table, cell.told
+    arrays.put(table.reshape(-1), "<i8")
+    if told is None:
+        return [len(table), None]
+    arrays.put(told.first, "<i8")
+    arrays.put(told.length, "<i8")
+    count = arrays.put(told.outcome, "u1")
+    return [
+        len(table),
+        [told.revision, count, told.due, told.backlog, told.unsent, told.body_bytes],
+    ]
+
+
+def _load_cell(reader: _Reader, runs: int, raw: list[Any] | None) -> Cell:
+    cell = Cell(Runs(reader.get(runs, "<i8", 4)))
+    if raw is not None:
+        revision, count, due, backlog, unsent, body_bytes = raw
+        first, length = reader.get(count, "<i8"), reader.get(count, "<i8")
+        outcome = reader.get(count, "u1")
+        cell.told = Told(revision, first, length, outcome, due, backlog, unsent, body_bytes)
+    return cell

@@ -1,0 +1,166 @@
+"""One sender or receiver process as its records tell of it: how far it has measured, and what it missed."""
+
+from __future__ import annotations
+
+import bisect
+from dataclasses import dataclass, field
+from typing import Any
+
+from collectors.records import Header
+from streaming.accounting import spans
+from streaming.accounting.bounds import RANGES, SPANS
+
+Key = tuple[str, str, str]  # role, name, run
+
+
+@dataclass(slots=True)
+class Range:
+    """Record numbers without a hole, with the frontiers of the first and the last of them."""
+
+    first: int
+    last: int
+    first_frontier_ns: int
+    last_frontier_ns: int
+
+
+@dataclass(slots=True)
+class End:
+    """Times are the senders': a receiver's are put back by offset and bound as its record comes in."""
+
+    role: str
+    name: str
+    run: str
+    born_ns: int  # its observed_from, as its own clock says
+    base: int  # the first number of it that was seen
+    ranges: list[Range] = field(default_factory=list)
+    bye: int | None = None  # the number of its clean end
+    link: str = "attached"
+    told_ns: int = 0  # the newest frontier as its own clock says
+    oldest_due_ns: int | None = None
+    clock: dict[str, tuple[int, int]] = field(default_factory=dict)  # by stream: offset, bound
+    late_by_ns: int = 0  # offset + bound, the largest: taken off its frontier
+    early_by_ns: int = 0  # offset − bound, the least: taken off where a span of its time ends
+    gaps: spans.Spans = field(default_factory=list)
+    detached: spans.Spans = field(default_factory=list)
+
+    @property
+    def key(self) -> Key:
+        return self.role, self.name, self.run
+
+    @property
+    def start_ns(self) -> int:
+        """When it began to measure, the later for an unsure clock."""
+        return self.born_ns - self.early_by_ns
+
+    @property
+    def frontier_ns(self) -> int:
+        """It has measured, and published, until then: the last record before the first hole."""
+        return self._based().last_frontier_ns
+
+    @property
+    def newest_ns(self) -> int:
+        """The frontier of its newest record, whatever is missing before."""
+        return self.ranges[-1].last_frontier_ns
+
+    @property
+    def said_bye(self) -> bool:
+        """It ended cleanly, and nothing of it is missing."""
+        return self.bye is not None and self._based().last >= self.bye
+
+    def seen(self, number: int) -> bool:
+        """Whether a record with this number was taken in already."""
+        last = self.ranges[-1].last if self.ranges else -1
+        if number > last:
+            return False
+        place = bisect.bisect_right(self.ranges, number, key=lambda r: r.first) - 1
+        return place >= 0 and number <= self.ranges[place].last
+
+    def take(self, header: Header, streams: set[str]) -> None:
+        """Take in a record's header; its number was not seen before. `streams` are those that still live."""
+        if header.clock:
+            self.clock = {stream: (c.offset_ns, c.bound_ns) for stream, c in header.clock.items()}
+        if self.clock and self.role == "receiver":
+            pairs = [pair for stream, pair in self.clock.items() if stream in streams] or self.clock.values()
+            self.late_by_ns = max(offset + bound for offset, bound in pairs)
+            self.early_by_ns = min(offset - bound for offset, bound in pairs)
+        frontier = header.frontier_ns - self.late_by_ns
+        for gap in header.gaps:
+            self.miss(gap.from_ns, min(gap.to_ns, header.frontier_ns))
+            self._number(gap.first, gap.last, gap.to_ns - self.late_by_ns, gap.to_ns - self.late_by_ns)
+        for span in header.detached:
+            spans.add(self.detached, span.from_ns - self.late_by_ns, span.to_ns - self.early_by_ns, SPANS)
+        self._number(header.number, header.number, frontier, frontier)
+        if header.kind == "bye":
+            self.bye = header.number
+        if header.frontier_ns >= self.told_ns:
+            self.told_ns = header.frontier_ns
+            self.link = header.link
+            self.oldest_due_ns = header.oldest_due_ns
+
+    def miss(self, from_ns: int, to_ns: int) -> None:
+        """A stretch of its own time of which its records are lost."""
+        spans.add(self.gaps, from_ns - self.late_by_ns, to_ns - self.early_by_ns, SPANS)
+
+    def give_up_hole(self) -> bool:
+        """Take the numbers missing after the frontier as lost for good; False where nothing follows them."""
+        place = self._place()
+        if place + 1 == len(self.ranges):
+            return False
+        this, following = self.ranges[place], self.ranges[place + 1]
+        spans.add(self.gaps, this.last_frontier_ns, following.first_frontier_ns, SPANS)
+        this.last = following.last
+        this.last_frontier_ns = max(this.last_frontier_ns, following.last_frontier_ns)
+        del self.ranges[place + 1]
+        return True
+
+    def forget(self, before_ns: int) -> None:
+        spans.forget(self.gaps, before_ns)
+        spans.forget(self.detached, before_ns)
+
+    def _place(self) -> int:
+        if len(self.ranges) == 1:
+            return 0
+        return bisect.bisect_right(self.ranges, self.base, key=lambda r: r.first) - 1
+
+    def _based(self) -> Range:
+        return self.ranges[self._place()]
+
+    def _number(self, first: int, last: int, first_ns: int, last_ns: int) -> None:
+        ranges = self.ranges
+        if ranges and ranges[-1].last + 1 == first:  # the main road
+            ranges[-1].last = last
+            ranges[-1].last_frontier_ns = max(ranges[-1].last_frontier_ns, last_ns)
+            return
+        ranges.append(Range(first, last, first_ns, last_ns))
+        ranges.sort(key=lambda r: r.first)
+        joined: list[Range] = []
+        for item in ranges:
+            if joined and item.first <= joined[-1].last + 1:
+                before = joined[-1]
+                before.last = max(before.last, item.last)
+                before.last_frontier_ns = max(before.last_frontier_ns, item.last_frontier_ns)
+            else:
+                joined.append(item)
+        self.ranges = joined
+        while len(self.ranges) > RANGES:
+            if (
+                not self.give_up_hole()
+            ):  # all of it before the first number seen: of no weight for the frontier
+                self.ranges[0].last = self.ranges.pop(1).last
+
+    def dump(self) -> list[Any]:
+        return [
+            *(self.role, self.name, self.run, self.born_ns, self.base),
+            [[r.first, r.last, r.first_frontier_ns, r.last_frontier_ns] for r in self.ranges],
+            *(self.bye, self.link, self.told_ns, self.oldest_due_ns, self.clock),
+            *(self.late_by_ns, self.early_by_ns, self.gaps, self.detached),
+        ]
+
+    @classmethod
+    def load(cls, raw: list[Any]) -> End:
+        end = cls(*raw)
+        end.ranges = [Range(*item) for item in raw[5]]
+        end.clock = {stream: (pair[0], pair[1]) for stream, pair in end.clock.items()}
+        end.gaps = [(span[0], span[1]) for span in end.gaps]
+        end.detached = [(span[0], span[1]) for span in end.detached]
+        return end

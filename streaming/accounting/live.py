@@ -1,0 +1,143 @@
+"""What is known right now of the windows that are not final yet: provisional, and cheap to ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from collectors.paths import Rules
+from collectors.records import SECOND_NS
+from streaming import rows
+from streaming.accounting import classes
+from streaming.accounting.members import Members
+from streaming.accounting.row import About
+from streaming.accounting.window import Window
+from streaming.histogram import Histogram, indexes
+from streaming.rows import PERCENTILES, LiveRow
+
+SUSPECT_AT_LEAST_NS: Final = SECOND_NS
+SUSPECT_TIMES: Final = 3  # the last final p99.9
+
+
+class Cache:
+    """Remembers what was counted of windows that did not change since."""
+
+    def __init__(self) -> None:
+        self._counted: dict[int, tuple[int, dict[int, int]]] = {}  # sent, and pending by second
+        self._last_received_ns: int | None = None
+
+    def changed(self, start: int) -> None:
+        self._counted.pop(start, None)
+
+    closed = changed
+
+    def dump(self) -> Any:
+        return self._last_received_ns
+
+    @classmethod
+    def load(cls, raw: Any) -> Cache:
+        found = cls()
+        found._last_received_ns = raw
+        return found
+
+    def row(
+        self,
+        about: About,
+        rules: Rules,
+        windows: Sequence[Window],
+        members: Members,
+        outage_since_ns: int | None,
+        p999_ns: int,
+    ) -> LiveRow:
+        living = members.living()
+        receivers = [end.frontier_ns for end in living if end.role == "receiver"]
+        measured_ns = min(receivers, default=members.newest_ns)
+        pending: dict[int, int] = {}
+        newest: Window | None = None
+        for window in windows:
+            if window.last_received_ns:
+                self._last_received_ns = max(self._last_received_ns or 0, window.last_received_ns)
+            _, by_second = self._count(window)
+            for second, count in by_second.items():
+                pending[second] = pending.get(second, 0) + count
+            if window.cells and (newest is None or window.start_ns > newest.start_ns):
+                newest = window
+        suspect_ns = measured_ns - max(SUSPECT_AT_LEAST_NS, SUSPECT_TIMES * p999_ns)
+        start_ns = measured_ns - measured_ns % rules.window_ns if newest is None else newest.start_ns
+        sent, own = (0, {}) if newest is None else self._count(newest)
+        response, lower = ({}, []) if newest is None else _response(newest, own, measured_ns)
+        behind = [end.told_ns - end.oldest_due_ns for end in living if end.oldest_due_ns is not None]
+        return {
+            "v": rows.VERSION,
+            "mesh": about.mesh,
+            "path": about.path,
+            "address": about.address,
+            "source": about.source,
+            "target": about.target,
+            "presettled": about.presettled,
+            "at_ns": max((end.told_ns for end in members.ends.values()), default=0),
+            "window_start_ns": start_ns,
+            "window_ns": rules.window_ns,
+            "sent": sent,
+            "received": 0 if newest is None else newest.response.count,
+            "pending": sum(pending.values()),
+            "suspect": sum(n for second, n in pending.items() if (second + 1) * SECOND_NS <= suspect_ns),
+            "oldest_pending_ns": min(pending) * SECOND_NS if pending else None,
+            "behind_ns": max(0, *behind) if behind else 0,
+            "last_received_ns": self._last_received_ns,
+            "outage_since_ns": outage_since_ns,
+            "duplicate": 0 if newest is None else newest.counts["duplicate"],
+            "response": response,
+            "lower_bound": lower,
+            "ends": [
+                {
+                    "role": end.role,
+                    "name": end.name,
+                    "run": end.run,
+                    "link": end.link,
+                    "frontier_ns": end.frontier_ns,
+                }
+                for end in sorted(living, key=lambda end: end.key)
+            ],
+        }
+
+    def _count(self, window: Window) -> tuple[int, dict[int, int]]:
+        found = self._counted.get(window.start_ns)
+        if found is None:
+            tally = classes.tally(window, 0)
+            found = self._counted[window.start_ns] = tally.sent, tally.lost_by_second
+        return found
+
+
+def _response(window: Window, pending: dict[int, int], measured_ns: int) -> tuple[dict[str, int], list[str]]:
+    """Percentiles of what arrived and of what is missing since longer than a receiver's word is old.
+
+    What is missing counts with its age: the true latency is at least that.
+    """
+    measure = window.response
+    ages = {
+        measured_ns - (second + 1) * SECOND_NS: count
+        for second, count in sorted(pending.items())
+        if (second + 1) * SECOND_NS <= measured_ns
+    }
+    received, missing = measure.count, sum(ages.values())
+    total = received + missing
+    if not total:
+        return {}, []
+    histogram = Histogram()
+    histogram.add(measure.histogram)
+    for age_ns, count in ages.items():
+        histogram.add(Histogram.of_pairs(indexes(np.asarray([age_ns])), np.asarray([count])))
+    given = {name: share for name, share in PERCENTILES.items() if total * share[0] >= share[1]}
+    found = dict(zip(given, histogram.percentiles(list(given.values())), strict=True)) if given else {}
+    largest = max(measure.largest if received else 0, *ages, 0)
+    found = {name: min(value, largest) for name, value in found.items()}
+    found["max"] = largest
+    lower = [name for name, (over, of) in given.items() if total - total * over // of > received]
+    if received:
+        found["mean"] = (2 * measure.total + received) // (2 * received)
+    if missing:
+        lower.append("max")
+    return found, lower

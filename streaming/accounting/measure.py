@@ -1,0 +1,102 @@
+"""Exact integer sums over measured times, with a histogram of them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streaming.histogram import Histogram, Indexes, indexes
+from streaming.rows import PERCENTILES, Latency
+
+Ints = NDArray[np.int64]
+
+_LOW_BITS: Final = 16
+_PLAIN: Final = 1 << 62  # sums of squares below it fit into 64 bits
+
+
+class Measure:
+    """Count, extremes, sum and sum of squares as Python integers: squares of ns overflow 64 bits."""
+
+    __slots__ = ("count", "histogram", "largest", "least", "squares", "total")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.least = 0
+        self.largest = 0
+        self.total = 0
+        self.squares = 0
+        self.histogram = Histogram()
+
+    def record(self, values_ns: Ints, *, absolute: bool = False) -> None:
+        """Take in values; `absolute`: the histogram is of their size, all else of them as they are."""
+        if not len(values_ns):
+            return
+        least, largest = int(values_ns.min()), int(values_ns.max())
+        if self.count:
+            self.least, self.largest = min(self.least, least), max(self.largest, largest)
+        else:
+            self.least, self.largest = least, largest
+        self.count += len(values_ns)
+        size = max(abs(least), abs(largest))
+        self.total += int(values_ns.sum()) if size * len(values_ns) < _PLAIN else sum(values_ns.tolist())
+        self.squares += _squares(values_ns, size)
+        self.histogram.record(indexes(np.abs(values_ns) if absolute else values_ns))
+
+    def percentiles(self, most: int) -> dict[str, int]:
+        """Those which at least one value is above; a bucket's end beyond `most` is taken back to it."""
+        count = self.count
+        given = {name: share for name, share in PERCENTILES.items() if count * share[0] >= share[1]}
+        if not given:
+            return {}
+        found = self.histogram.percentiles(list(given.values()))
+        return {name: min(value, most) for name, value in zip(given, found, strict=True)}
+
+    def latency(self) -> Latency | None:
+        """As it stands in a row; None where nothing was measured."""
+        if not self.count:
+            return None
+        count, total = self.count, self.total
+        # n × Σx² − (Σx)² over n² is the variance, exactly; the root is rounded down.
+        deviation = math.isqrt(count * self.squares - total * total) // count
+        return {
+            "count": count,
+            "min_ns": self.least,
+            "max_ns": self.largest,
+            "mean_ns": _round(total, count),
+            "std_ns": deviation,
+            "percentiles": self.percentiles(max(self.largest, 0)),
+            "hdr": self.histogram.encode(),
+        }
+
+    def dump(self) -> tuple[list[int], Indexes, Ints]:
+        keys, counts = self.histogram.pairs()
+        return [self.count, self.least, self.largest, self.total, self.squares], keys, counts
+
+    @classmethod
+    def load(cls, numbers: list[Any], keys: Indexes, counts: Ints) -> Measure:
+        found = cls()
+        found.count, found.least, found.largest, found.total, found.squares = numbers
+        found.histogram = Histogram.of_pairs(keys, counts)
+        return found
+
+
+def _squares(values: Ints, size: int) -> int:
+    if size * size * len(values) < _PLAIN:
+        return int(np.dot(values, values))
+    high = values >> _LOW_BITS
+    if (size >> _LOW_BITS) ** 2 * len(values) >= _PLAIN:
+        return sum(value * value for value in values.tolist())  # days: no honest latency comes here
+    low = values & ((1 << _LOW_BITS) - 1)
+    return (
+        (int(np.dot(high, high)) << (2 * _LOW_BITS))
+        + (int(np.dot(high, low)) << (_LOW_BITS + 1))
+        + int(np.dot(low, low))
+    )
+
+
+def _round(total: int, count: int) -> int:
+    """The nearest whole number, halves upwards, for either sign."""
+    return (2 * total + count) // (2 * count)

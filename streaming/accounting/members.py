@@ -1,0 +1,153 @@
+"""Who takes part in a window, and what of it was not observed: from what all ends of a path have told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from collectors.paths import Rules
+from streaming.accounting import spans
+from streaming.accounting.ends import End, Key
+
+
+class Life(NamedTuple):
+    """From when to when an end counts as there; it lives while `stop_ns` is None."""
+
+    start_ns: int
+    stop_ns: int | None
+    silent_from_ns: int | None  # what comes after, until it stops, it did not tell
+
+    def meets(self, start_ns: int, end_ns: int) -> bool:
+        return self.start_ns < end_ns and (self.stop_ns is None or self.stop_ns > start_ns)
+
+
+@dataclass(slots=True)
+class View:
+    """What the ends say of one window."""
+
+    members: list[End]
+    senders: int  # by name
+    receivers: int
+    blind_ns: int  # of seconds that begin before, something may have arrived unobserved
+    sender_gap: bool
+    detached: spans.Spans  # of the receivers
+    lives: dict[str, Life]  # of the member senders, by run
+
+
+class Members:
+    """The ends of one path."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        self.ends: dict[Key, End] = {}
+        self.newest_ns = 0
+        self._successors: dict[Key, End] = {}
+
+    def add(self, end: End) -> None:
+        self.ends[end.key] = end
+        self._link()
+
+    def load(self, ends: list[End], newest_ns: int) -> None:
+        self.ends = {end.key: end for end in ends}
+        self.newest_ns = newest_ns
+        self._link()
+
+    def life(self, end: End) -> Life:
+        """It ends by bye, by a successor, or gone: when the path is `gone_after` further than it."""
+        frontier = end.frontier_ns
+        if end.said_bye:
+            return Life(end.start_ns, frontier, None)
+        limit = frontier + self.rules.gone_after_ns
+        successor = self._successors.get(end.key)
+        if successor is not None:
+            return Life(end.start_ns, min(max(frontier, successor.start_ns), limit), frontier)
+        if self.newest_ns >= limit:
+            return Life(end.start_ns, limit, frontier)
+        return Life(end.start_ns, None, None)
+
+    def notice(self, told: End) -> Iterator[tuple[End, int]]:
+        """Bring up to date what an end's newest record made known.
+
+        Yields each end whose missing records were given up by that, with its frontier before.
+        """
+        self.newest_ns = max(self.newest_ns, told.newest_ns)
+        for end in self.ends.values():
+            if len(end.ranges) == 1:
+                continue
+            before = end.frontier_ns
+            while end.frontier_ns + self.rules.gone_after_ns <= self.newest_ns and end.give_up_hole():
+                pass
+            if end.frontier_ns != before:
+                yield end, before
+
+    def living(self) -> list[End]:
+        """Those that may still tell something."""
+        return [end for end in self.ends.values() if self.life(end).stop_ns is None]
+
+    def frontier_ns(self) -> tuple[int, bool]:
+        """Until when all ends that live have measured; and whether any lives."""
+        frontiers = [end.frontier_ns for end in self.living()]
+        return (min(frontiers), True) if frontiers else (self.newest_ns, False)
+
+    def view(self, start_ns: int, deadline_ns: int) -> View:
+        """Of the window from `start_ns`, whose messages may arrive until `deadline_ns`."""
+        members: list[End] = []
+        lives: dict[str, Life] = {}
+        covered: list[tuple[int, int]] = []
+        unseen: list[tuple[int, int]] = []
+        detached: spans.Spans = []
+        sender_gap = False
+        for end in self.ends.values():
+            life = self.life(end)
+            if not life.meets(start_ns, deadline_ns):
+                continue
+            members.append(end)
+            missed = list(end.gaps)
+            if life.silent_from_ns is not None and life.stop_ns is not None:
+                missed.append((life.silent_from_ns, life.stop_ns))
+            missed = [gap for gap in missed if gap[0] < deadline_ns and gap[1] > start_ns and gap[0] < gap[1]]
+            if end.role == "sender":
+                lives[end.run] = life
+                sender_gap = sender_gap or bool(missed)
+            else:
+                unseen += missed
+                covered.append((life.start_ns, deadline_ns if life.stop_ns is None else life.stop_ns))
+                detached += end.detached
+        unseen += spans.uncovered(covered, start_ns, deadline_ns)
+        return View(
+            members=sorted(members, key=lambda end: end.key),
+            senders=len({end.name for end in members if end.role == "sender"}),
+            receivers=len({end.name for end in members if end.role == "receiver"}),
+            blind_ns=max((min(to_ns, deadline_ns) for _, to_ns in unseen), default=0),
+            sender_gap=sender_gap,
+            detached=detached,
+            lives=lives,
+        )
+
+    def earliest_ns(self) -> int | None:
+        """When the first of the ends that were seen from their beginning began."""
+        return min((end.start_ns for end in self.ends.values() if end.base == 0), default=None)
+
+    def forget(self, before_ns: int) -> None:
+        """Drop what only concerned times before."""
+        dropped = []
+        for end in self.ends.values():
+            end.forget(before_ns)
+            stop_ns = self.life(end).stop_ns
+            if stop_ns is not None and stop_ns < before_ns:
+                dropped.append(end.key)
+        for key in dropped:
+            del self.ends[key]
+        if dropped:
+            self._link()
+
+    def _link(self) -> None:
+        """Who follows whom: of the same role and name, the one that began next."""
+        self._successors = {}
+        last: dict[tuple[str, str], End] = {}
+        for end in sorted(self.ends.values(), key=lambda end: (end.born_ns, end.run)):
+            before = last.get((end.role, end.name))
+            if before is not None:
+                self._successors[before.key] = end
+            last[end.role, end.name] = end

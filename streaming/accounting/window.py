@@ -1,0 +1,180 @@
+"""What is known of the messages sent in one window: ledgers, received numbers, and the sums beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from collectors.records import FLAG_REDELIVERED, FLAG_REORDERED, Header, Ledger, Received
+from streaming.accounting import bounds
+from streaming.accounting.measure import Measure
+from streaming.accounting.runs import Runs
+
+Ints = NDArray[np.int64]
+
+COUNTS: Final = ("duplicate", "redelivered", "reordered", "negative", "late", "foreign", "received_bytes")
+
+
+class TooMuch(Exception):  # noqa: N818 -- it is the record that is too much
+    """A record that would take a window beyond its bounds."""
+
+    def __init__(self, reason: bounds.Reason, detail: str) -> None:
+        super().__init__(detail)
+        self.reason: Final = reason
+
+
+@dataclass(slots=True)
+class Told:
+    """A sender's ledger of one second, in its highest revision."""
+
+    revision: int
+    first: Ints
+    length: Ints
+    outcome: NDArray[np.uint8]
+    due: int
+    backlog: int
+    unsent: dict[str, int]
+    body_bytes: int
+
+    @property
+    def sent(self) -> int:
+        return int(self.length.sum())
+
+
+@dataclass(slots=True)
+class Cell:
+    """One stream's messages of one send second."""
+
+    runs: Runs = field(default_factory=Runs)
+    told: Told | None = None
+
+
+@dataclass(slots=True)
+class Window:
+    start_ns: int
+    cells: dict[str, dict[int, Cell]] = field(default_factory=dict)  # by stream, by second
+    response: Measure = field(default_factory=Measure)
+    service: Measure = field(default_factory=Measure)
+    jitter: Measure = field(default_factory=Measure)
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTS, 0))
+    rfc3550_ns: int = 0
+    routes: dict[str, int] = field(default_factory=dict)
+    slowest: tuple[str, int, int] | None = None  # stream, number, response
+    clock: tuple[int, int] | None = None  # offset and bound, of the largest bound
+    flags: set[str] = field(default_factory=set)
+    last_received_ns: int = 0
+
+    # Of the final window, fixed at revision 0; -1: it is not final yet.
+    revision: int = -1
+    bases: dict[str, int] = field(default_factory=dict)  # by stream: numbers below belong to windows before
+    blind_ns: int = 0  # seconds before were not wholly observed, when the newest row was made
+    outage_since_ns: int | None = None
+    origin: dict[str, dict[int, Ints]] | None = None  # classes as of revision 0, kept once it may change
+    digest: str = ""  # of the newest row
+
+    def cell(self, stream: str, second: int) -> Cell:
+        of_stream = self.cells.get(stream)
+        if of_stream is None:
+            if len(self.cells) >= bounds.STREAMS:
+                raise TooMuch("streams", f"more than {bounds.STREAMS} streams in one window")
+            of_stream = self.cells[stream] = {}
+        found = of_stream.get(second)
+        if found is None:
+            found = of_stream[second] = Cell()
+        return found
+
+    def receive(self, header: Header, rows: Received) -> None:
+        """Count a receiver's rows; TooMuch leaves the window as it was."""
+        if not len(rows.seq):
+            return
+        cell = self.cell(header.stream, header.second)
+        _bounded(cell, rows.seq)
+        fresh = cell.runs.add(rows.seq, rows.sent_ns)
+        counts = self.counts
+        counts["received_bytes"] += header.body_bytes
+        if rows.flags.any():
+            counts["redelivered"] += int(np.count_nonzero(rows.flags & FLAG_REDELIVERED))
+        if fresh is not None:
+            counts["duplicate"] += len(fresh) - int(np.count_nonzero(fresh))
+            rows = Received(
+                rows.seq[fresh],
+                rows.intended_ns[fresh],
+                rows.sent_ns[fresh],
+                rows.received_ns[fresh],
+                rows.ipdv_ns[fresh],
+                rows.has_ipdv[fresh],
+                rows.flags[fresh],
+            )
+        self.rfc3550_ns = max(self.rfc3550_ns, header.rfc3550_ns)
+        self._routes(header.routes)
+        clock = header.clock.get(header.stream)
+        if clock is not None and (self.clock is None or clock.bound_ns > self.clock[1]):
+            self.clock = clock.offset_ns, clock.bound_ns
+        if len(rows.seq):
+            self._measure(header.stream, rows)
+
+    def tell(self, header: Header, rows: Ledger) -> None:
+        """Take in a ledger, unless a higher revision is known; TooMuch leaves the window as it was."""
+        if (
+            len(rows.first_seq)
+            and int(rows.first_seq[-1] + rows.length[-1] - rows.first_seq[0]) > bounds.NUMBERS
+        ):
+            raise TooMuch("numbers", f"a ledger over more than {bounds.NUMBERS} numbers in one second")
+        cell = self.cell(header.stream, header.second)
+        if cell.told is not None and cell.told.revision > header.revision:
+            return
+        cell.told = Told(
+            header.revision,
+            rows.first_seq,
+            rows.length,
+            rows.outcome,
+            header.due,
+            header.backlog,
+            {**header.unsent},
+            header.body_bytes,
+        )
+
+    def _measure(self, stream: str, rows: Received) -> None:
+        counts = self.counts
+        if self.revision >= 0:
+            counts["late"] += len(rows.seq)
+        if rows.flags.any():
+            counts["reordered"] += int(np.count_nonzero(rows.flags & FLAG_REORDERED))
+        response = rows.received_ns - rows.intended_ns
+        service = rows.received_ns - rows.sent_ns
+        self.response.record(response)
+        self.service.record(service)
+        if rows.has_ipdv.all():
+            self.jitter.record(rows.ipdv_ns, absolute=True)
+        else:
+            self.jitter.record(rows.ipdv_ns[rows.has_ipdv], absolute=True)
+        if self.service.least < 0 or self.response.least < 0:
+            counts["negative"] += int(np.count_nonzero((service < 0) | (response < 0)))
+        largest = int(response.argmax())
+        if self.slowest is None or int(response[largest]) > self.slowest[2]:
+            self.slowest = stream, int(rows.seq[largest]), int(response[largest])
+        self.last_received_ns = max(self.last_received_ns, int(rows.received_ns.max()))
+
+    def _routes(self, routes: Mapping[str, int]) -> None:
+        for route, count in routes.items():
+            known = route in self.routes or len(self.routes) < bounds.ROUTES
+            name = route if known else "other"
+            self.routes[name] = self.routes.get(name, 0) + count
+
+
+def _bounded(cell: Cell, seq: Ints) -> None:
+    low, high = int(seq.min()), int(seq.max())
+    table = cell.runs.table
+    if len(table):
+        low, high = min(low, int(table[0, 0])), max(high, int(table[-1, 1]))
+    told = cell.told
+    if told is not None and len(told.first):
+        low, high = min(low, int(told.first[0])), max(high, int(told.first[-1]))
+    if high - low > bounds.NUMBERS:
+        raise TooMuch("numbers", f"a number {high - low} away from others of the same second")
+    if len(table) + len(seq) > bounds.RUNS and len(table) > bounds.RUNS // 2:
+        raise TooMuch("runs", f"numbers received in more than {bounds.RUNS // 2} pieces in one second")

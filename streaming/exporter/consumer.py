@@ -14,7 +14,7 @@ from typing import Any, Final
 from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError
 
-from collectors import events, topics
+from collectors import events, telemetry, topics
 from collectors.config import Kafka
 from collectors.kafka_client import client_kwargs
 from streaming import rows
@@ -53,6 +53,8 @@ class Consumer:
                 (topics.WINDOWS, lambda data: exporter.apply_window(rows.decode_window(data))),
                 (topics.LIVE, lambda data: exporter.apply_live(rows.decode_live(data))),
                 (topics.EVENTS, lambda data: exporter.apply_event(events.decode(data))),
+                (topics.ROUTER, lambda data: exporter.apply_router(telemetry.decode(data))),
+                (topics.BROKER, lambda data: exporter.apply_broker(telemetry.decode(data))),
             )
         }
         self._windows = topics.WINDOWS.name(kafka.prefix)
@@ -134,7 +136,7 @@ class Consumer:
             return  # compaction's mark that a key is gone
         try:
             apply(record.value)
-        except (ValueError, TypeError, KeyError, AttributeError, LookupError, RecursionError) as error:
+        except (ValueError, TypeError, LookupError, RecursionError, telemetry.BadTelemetry) as error:
             self._exporter.count_bad(topic)
             where = f"{record.topic}, partition {record.partition}, offset {record.offset}"
             _log.warning("bad row at %s: %s: %s", where, type(error).__name__, str(error)[:300])

@@ -15,6 +15,7 @@ from collectors import paths as configured_paths
 from collectors.config import Config
 from collectors.events import Event
 from collectors.metrics import CATALOGUE
+from collectors.telemetry import Telemetry
 from streaming.exporter import checks, shape, text
 from streaming.exporter.book import Book, Result
 from streaming.exporter.families import quote
@@ -115,6 +116,18 @@ class Exporter:
             if not repeat:
                 self.events.append(event)
             self._rows.labels("events", "repeat" if repeat else "used").inc()
+
+    def apply_router(self, record: Telemetry) -> None:
+        """Show a record of `inflight.router`."""
+        with self.lock:
+            self.network.apply_router(record)
+            self._rows.labels("router", "used").inc()
+
+    def apply_broker(self, record: Telemetry) -> None:
+        """Show a record of `inflight.broker`."""
+        with self.lock:
+            self.network.apply_broker(record)
+            self._rows.labels("broker", "used").inc()
 
     def count_bad(self, topic: str) -> None:
         """A row that could not be read."""

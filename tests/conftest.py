@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import tarfile
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from helpers import OPTIONAL
+from helpers import OPTIONAL, optional
 
 if TYPE_CHECKING:
     from deploy.embedded.artemis import Artemis
@@ -43,6 +46,32 @@ def router_line(artemis: Artemis, tmp_path_factory: pytest.TempPathFactory) -> I
 
     with Supervisor(tmp_path_factory.mktemp("line")) as supervisor:
         yield Network(supervisor, kafka=False, artemis=artemis, stand_ins=True).start()
+
+
+@pytest.fixture(scope="session")
+def grafana_home() -> Iterator[None]:
+    """Lets deploy.embedded.grafana find one: if need be, that of the developers' tools beside the project."""
+    from deploy.embedded import grafana  # noqa: PLC0415 -- the same
+
+    with pytest.MonkeyPatch.context() as patch:
+        if grafana.installation() is None:
+            packed = Path(__file__).parents[2] / "shared" / "tools" / "grafana.tar.xz"
+            if not packed.exists():
+                optional("Grafana")
+            patch.setenv(grafana.PROGRAM, str(_unpacked(packed)))
+        yield
+
+
+def _unpacked(archive: Path) -> Path:
+    """Where the tool itself would unpack it, for it to be done once."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "inflight-tools"
+    home = cache / "grafana"
+    if not os.access(home / "bin" / "grafana", os.X_OK):
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cache) as half, tarfile.open(archive) as packed:
+            packed.extractall(half, filter="data")
+            (Path(half) / "grafana").rename(home)
+    return home
 
 
 @pytest.hookimpl(wrapper=True)

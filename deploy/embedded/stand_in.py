@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from deploy.embedded.ports import LOOPBACK
 from deploy.embedded.router_config import DISPATCH, SKUPPER, RouterSpec
 from deploy.embedded.routers import Router
 from deploy.embedded.supervisor import Supervisor
+from deploy.standin import control
 
 Flavour = Literal["dispatch", "skupper"]
 _SPEAKS_LIKE = {"dispatch": DISPATCH, "skupper": SKUPPER}
@@ -23,6 +24,10 @@ class StandIn(Router):
         self._flavour = flavour
         self.program = _SPEAKS_LIKE[flavour]
         self.control = self._directory / "control"
+
+    def tell(self, command: dict[str, Any]) -> dict[str, Any]:
+        """Give it a fault, or take it away; deploy.standin.control says what it understands."""
+        return control.send(self.control, command)
 
     def receive_address(self, queue: str) -> str:
         """The stand-in has phases, whomever it speaks like."""

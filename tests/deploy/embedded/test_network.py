@@ -14,6 +14,7 @@ from proton.utils import BlockingConnection
 
 from collectors.load import parse
 from deploy.embedded.network import Network
+from deploy.embedded.stand_in import StandIn
 
 pytestmark = pytest.mark.e2e
 
@@ -68,6 +69,16 @@ def test_a_router_in_the_middle_dies_and_comes_back(router_line: Network) -> Non
         middle.start()
         router_line.wait_whole()
     assert carried(router_line, "A", "C", "inflight/again") == "from A"
+
+
+def test_a_stand_in_does_as_it_is_told(router_line: Network) -> None:
+    """A fault is given and taken away through its control socket."""
+    middle = router_line.routers["B"]
+    assert isinstance(middle, StandIn)
+    middle.tell({"kind": "drop", "address": "inflight/told", "count": 1})
+    assert [fault["kind"] for fault in middle.tell({"do": "list"})["faults"].values()] == ["drop"]
+    middle.tell({"do": "clear"})
+    assert middle.tell({"do": "list"})["faults"] == {}
 
 
 def test_the_config_of_the_network_is_a_valid_one(router_line: Network) -> None:

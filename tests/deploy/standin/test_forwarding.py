@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import proton
 import pytest
 from proton import Delivery
+from standin_clients import Clients, Requester, StandIn
 
 ACCEPTED, REJECTED, RELEASED, MODIFIED = (
     Delivery.ACCEPTED,
@@ -15,7 +19,9 @@ ACCEPTED, REJECTED, RELEASED, MODIFIED = (
 
 
 @pytest.mark.parametrize("hops", [0, 1, 2])
-def test_messages_arrive_in_order_and_are_acknowledged(clients, line, address, hops) -> None:
+def test_messages_arrive_in_order_and_are_acknowledged(
+    clients: Clients, line: list[StandIn], address: str, hops: int
+) -> None:
     """Unchanged but for the route on them, over any number of hops."""
     receiver = clients.receiver(line[hops].port, address)
     sender = clients.sender(line[0].port, address)
@@ -29,7 +35,9 @@ def test_messages_arrive_in_order_and_are_acknowledged(clients, line, address, h
 
 
 @pytest.mark.parametrize("outcome", [ACCEPTED, REJECTED, RELEASED, MODIFIED])
-def test_outcomes_come_back_as_they_were_given(clients, line, address, outcome) -> None:
+def test_outcomes_come_back_as_they_were_given(
+    clients: Clients, line: list[StandIn], address: str, outcome: int
+) -> None:
     """The sender hears what the receiver said, two hops away."""
     clients.receiver(line[2].port, address, outcome=outcome)
     sender = clients.sender(line[0].port, address)
@@ -37,7 +45,7 @@ def test_outcomes_come_back_as_they_were_given(clients, line, address, outcome) 
     assert sender.settled(3) == [outcome] * 3
 
 
-def test_reason_of_a_rejection_comes_back(clients, line, address) -> None:
+def test_reason_of_a_rejection_comes_back(clients: Clients, line: list[StandIn], address: str) -> None:
     """Condition and flags of an outcome pass through, not only its name."""
     receiver = clients.receiver(line[2].port, address, outcome=None)
     sender = clients.sender(line[0].port, address)
@@ -50,7 +58,7 @@ def test_reason_of_a_rejection_comes_back(clients, line, address) -> None:
     assert delivery.remote.condition == proton.Condition("app:wrong", "not for me")
 
 
-def test_presettled_stays_presettled(clients, line, address) -> None:
+def test_presettled_stays_presettled(clients: Clients, line: list[StandIn], address: str) -> None:
     """Nobody on the way asks for an acknowledgement."""
     receiver = clients.receiver(line[2].port, address)
     clients.sender(line[0].port, address, presettled=True).send(20)
@@ -58,7 +66,7 @@ def test_presettled_stays_presettled(clients, line, address) -> None:
     assert receiver.presettled == [True] * 20
 
 
-def test_sender_without_consumer_has_no_credit(clients, line, address) -> None:
+def test_sender_without_consumer_has_no_credit(clients: Clients, line: list[StandIn], address: str) -> None:
     """Credit comes with the consumer, and only as much as it has."""
     sender = clients.sender(line[0].port, address)
     clients.pump(0.3)
@@ -69,7 +77,7 @@ def test_sender_without_consumer_has_no_credit(clients, line, address) -> None:
     assert sender.link.credit == 7
 
 
-def test_credit_is_the_consumers_all_the_way(clients, line, address) -> None:
+def test_credit_is_the_consumers_all_the_way(clients: Clients, line: list[StandIn], address: str) -> None:
     """What the last consumer does not ask for stays with the sender; nothing is kept on the way."""
     receiver = clients.receiver(line[2].port, address, credit=5)
     sender = clients.sender(line[0].port, address)
@@ -82,7 +90,7 @@ def test_credit_is_the_consumers_all_the_way(clients, line, address) -> None:
     assert len(receiver.got(8)) == 8
 
 
-def test_consumers_share_by_credit(clients, line) -> None:
+def test_consumers_share_by_credit(clients: Clients, line: list[StandIn]) -> None:
     """Balanced: each takes its part, the one without credit none, and all arrive."""
     address = "work/shared"
     one = clients.receiver(line[0].port, address, credit=100)
@@ -96,7 +104,7 @@ def test_consumers_share_by_credit(clients, line) -> None:
     assert none.messages == []
 
 
-def test_closest_prefers_the_consumer_here(clients, line, address) -> None:
+def test_closest_prefers_the_consumer_here(clients: Clients, line: list[StandIn], address: str) -> None:
     """As long as there is one here, nothing goes to the neighbour."""
     near = clients.receiver(line[0].port, address)
     far = clients.receiver(line[1].port, address)
@@ -110,7 +118,7 @@ def test_closest_prefers_the_consumer_here(clients, line, address) -> None:
     assert sender.settled(20) == [ACCEPTED] * 20
 
 
-def test_multicast_reaches_every_consumer_once(clients, line) -> None:
+def test_multicast_reaches_every_consumer_once(clients: Clients, line: list[StandIn]) -> None:
     """Two at one router, one at another, none lost, none doubled."""
     address = "multicast/all"
     receivers = [clients.receiver(line[n].port, address) for n in (0, 1, 2, 2)]
@@ -132,7 +140,13 @@ def test_multicast_reaches_every_consumer_once(clients, line) -> None:
         ((RELEASED, RELEASED), RELEASED),
     ],
 )
-def test_strongest_outcome_of_a_multicast_wins(clients, line, request, outcomes, expected) -> None:
+def test_strongest_outcome_of_a_multicast_wins(
+    clients: Clients,
+    line: list[StandIn],
+    request: pytest.FixtureRequest,
+    outcomes: tuple[int, int],
+    expected: int,
+) -> None:
     """Rejected before accepted before modified before released, as in real routers."""
     address = f"multicast/{request.node.name}"
     clients.receiver(line[0].port, address, outcome=outcomes[0])
@@ -143,21 +157,23 @@ def test_strongest_outcome_of_a_multicast_wins(clients, line, request, outcomes,
     assert sender.settled(2) == [expected] * 2
 
 
-def test_multicast_to_nobody_is_released(clients, line) -> None:
+def test_multicast_to_nobody_is_released(clients: Clients, line: list[StandIn]) -> None:
     """Real routers give credit for multicast at once, and release what nobody takes."""
     sender = clients.sender(line[0].port, "multicast/nobody")
     sender.send(2)
     assert sender.settled(2) == [RELEASED] * 2
 
 
-def test_presettled_excess_is_dropped_and_counted_where_it_waits(clients, line, address, requester) -> None:
+def test_presettled_excess_is_dropped_and_counted_where_it_waits(
+    clients: Clients, line: list[StandIn], address: str, requester: Callable[[int], Requester]
+) -> None:
     """The books balance at the consumer's link: sent = delivered + dropped + undelivered."""
     receiver = clients.receiver(line[2].port, address, credit=50)
     clients.pump(0.2)
     clients.sender(line[0].port, address, presettled=True).send(2000)
     receiver.got(50)
     management = requester(line[0].port)
-    found = {}
+    found: dict[str, Any] = {}
 
     def balanced() -> bool:
         rows = management.rows("router.link", "amqp:/_topo/0/C.stand-in/$management")
@@ -172,7 +188,7 @@ def test_presettled_excess_is_dropped_and_counted_where_it_waits(clients, line, 
     assert found["undeliveredCount"] == 250
 
 
-def test_unsent_messages_of_a_leaving_consumer_go_to_another(clients, line) -> None:
+def test_unsent_messages_of_a_leaving_consumer_go_to_another(clients: Clients, line: list[StandIn]) -> None:
     """What waited at the link that went is sent elsewhere, not lost."""
     address = "work/leaving"
     first = clients.receiver(line[0].port, address, credit=10, outcome=None)
@@ -191,7 +207,9 @@ def test_unsent_messages_of_a_leaving_consumer_go_to_another(clients, line) -> N
     assert one.settled(10) == [MODIFIED] * 10
 
 
-def test_unsent_messages_are_released_when_nobody_is_left(clients, line, address) -> None:
+def test_unsent_messages_are_released_when_nobody_is_left(
+    clients: Clients, line: list[StandIn], address: str
+) -> None:
     """Sent and unsettled: modified; never sent: released."""
     receiver = clients.receiver(line[2].port, address, credit=5, outcome=None)
     one = clients.sender(line[0].port, address)
@@ -206,7 +224,7 @@ def test_unsent_messages_are_released_when_nobody_is_left(clients, line, address
     assert other.settled(5) == [RELEASED] * 5
 
 
-def test_messages_outlive_their_sender(clients, line, address) -> None:
+def test_messages_outlive_their_sender(clients: Clients, line: list[StandIn], address: str) -> None:
     """A message that waits for credit is delivered though its sender has gone."""
     receiver = clients.receiver(line[2].port, address, credit=5)
     sender = clients.sender(line[0].port, address)
@@ -222,7 +240,7 @@ def test_messages_outlive_their_sender(clients, line, address) -> None:
     assert len(receiver.got(10)) == 10
 
 
-def test_dynamic_addresses_are_answered_by_anonymous_senders(clients, line) -> None:
+def test_dynamic_addresses_are_answered_by_anonymous_senders(clients: Clients, line: list[StandIn]) -> None:
     """A reply finds its way back over the mesh, as an echo does."""
     replies = clients.receiver(line[0].port, None, dynamic=True)
     reply_to = replies.link.remote_source.address
@@ -231,7 +249,7 @@ def test_dynamic_addresses_are_answered_by_anonymous_senders(clients, line) -> N
     assert [m.address for m in replies.got(3)] == [reply_to] * 3
 
 
-def test_dynamic_addresses_are_answered_by_named_senders(clients, line) -> None:
+def test_dynamic_addresses_are_answered_by_named_senders(clients: Clients, line: list[StandIn]) -> None:
     """The same by a sender attached to the reply address."""
     replies = clients.receiver(line[0].port, None, dynamic=True)
     sender = clients.sender(line[2].port, replies.link.remote_source.address)
@@ -240,7 +258,7 @@ def test_dynamic_addresses_are_answered_by_named_senders(clients, line) -> None:
     assert sender.settled(3) == [ACCEPTED] * 3
 
 
-def test_anonymous_message_to_nowhere_comes_back(clients, line, address) -> None:
+def test_anonymous_message_to_nowhere_comes_back(clients: Clients, line: list[StandIn], address: str) -> None:
     """No consumer: released. No address: rejected."""
     sender = clients.sender(line[0].port, None)
     sender.send(1, address=address)
@@ -248,7 +266,7 @@ def test_anonymous_message_to_nowhere_comes_back(clients, line, address) -> None
     assert sorted(sender.settled(2)) == sorted([RELEASED, REJECTED])
 
 
-def test_large_messages_pass(clients, line, address) -> None:
+def test_large_messages_pass(clients: Clients, line: list[StandIn], address: str) -> None:
     """Far more than a frame, and more than a socket takes at once."""
     receiver = clients.receiver(line[2].port, address)
     sender = clients.sender(line[0].port, address)
@@ -257,7 +275,7 @@ def test_large_messages_pass(clients, line, address) -> None:
     assert [bytes(m.body) == body for m in receiver.got(3)] == [True] * 3
 
 
-def test_receiver_that_wants_presettled_gets_it(clients, line, address) -> None:
+def test_receiver_that_wants_presettled_gets_it(clients: Clients, line: list[StandIn], address: str) -> None:
     """A receiver attached at-most-once gets settled deliveries; the sender hears accepted."""
     end = clients.receiver(line[2].port, address, presettled=True)
     sender = clients.sender(line[0].port, address)
@@ -267,14 +285,14 @@ def test_receiver_that_wants_presettled_gets_it(clients, line, address) -> None:
     assert sender.settled(5) == [ACCEPTED] * 5
 
 
-def test_transactions_and_nameless_receivers_are_refused(clients, line) -> None:
+def test_transactions_and_nameless_receivers_are_refused(clients: Clients, line: list[StandIn]) -> None:
     """What a router cannot do is refused with a condition, not ignored."""
     link = clients.container.create_receiver(clients.connect(line[0].port), None, name="nameless")
     clients.wait(lambda: link in clients.detached, "refusal")
     assert link.remote_condition.name == "qd:no-route-to-dest"
 
 
-def test_drain_is_answered(clients, line, address) -> None:
+def test_drain_is_answered(clients: Clients, line: list[StandIn], address: str) -> None:
     """A receiver that drains gets its credit back though nothing is there."""
     receiver = clients.receiver(line[0].port, address, credit=10)
     receiver.link.drain(0)

@@ -187,6 +187,8 @@ _SECTIONS: Final[dict[str, tuple[tuple[str, Kind, tuple[str, ...], str], ...]]] 
         ("stream_last_progress_timestamp_seconds", "gauge", ("query", ), "When the query last finished a batch."),
         ("stream_batch_seconds", "histogram", ("query", "phase" ), "Duration of batches by phase."),
         ("stream_records_total", "counter", ("query", ), "Records read."),
+        ("stream_samples_total", "counter", ("query", ), "Samples in the records read."),
+        ("stream_ignored_total", "counter", ("query", "reason" ), "Records seen before or of a warm-up, and samples from before the start or beyond the horizon."),
         ("stream_records_lost_total", "counter", ("query", ), "Records that Kafka had dropped before they were read."),
         ("stream_restarts_total", "counter", ("query", ), "Failures after which the query started again from its checkpoint."),
         ("stream_dead_letters_total", "counter", ("query", "reason" ), "Records put aside, by reason."),

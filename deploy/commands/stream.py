@@ -1,0 +1,53 @@
+"""`inflight stream`: the Spark job in this process."""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from collectors.exposition import ListenError
+from deploy import jvm
+from deploy.errors import Problem
+from deploy.job_settings import job_options, job_settings
+from deploy.options import config_option, load_config
+from deploy.signals import stop_on_signals
+
+_log: Final = logging.getLogger("inflight.stream")
+_HEAP: Final = re.compile(r"\d+[mg]")
+
+
+@click.command(short_help="Compute windows from samples: the Spark job on this machine.")
+@config_option
+@job_options
+@click.option("--heap", default="1g", show_default=True, help="Memory of Spark's JVM, like 768m or 2g.")
+@click.option("--cores", type=click.IntRange(min=1), help="Cores to use; all by default.")
+def command(config_file: Path, heap: str, cores: int | None, **options: Any) -> None:
+    """Read samples from Kafka, and write live and final windows back to it.
+
+    It goes on where it stopped, whatever ended it: its place and its state are in the checkpoint. With no
+    checkpoint it begins with the oldest samples that Kafka has. `inflight submit` runs the same on a cluster.
+    """
+    settings = job_settings(load_config(config_file), **options)
+    if not _HEAP.fullmatch(heap):
+        raise Problem(f"--heap {heap}: write it like 768m or 2g")
+    stop = threading.Event()
+    stop_on_signals(stop)
+    parts = jvm.ensure()
+    # Imported here: `inflight stream --help` needs no Spark.
+    from streaming import job, service  # noqa: PLC0415
+    from streaming.checkpoint import CheckpointError  # noqa: PLC0415
+    from streaming.kafka_options import AccessError  # noqa: PLC0415
+
+    spark = job.session(parts.jars("spark"), local_heap=heap, master=f"local[{cores or '*'}]")
+    try:
+        service.serve(spark, settings, stop)
+    except (CheckpointError, AccessError, ListenError) as error:
+        raise Problem(str(error)) from None
+    finally:
+        spark.stop()
+        _log.info("ended")

@@ -1,0 +1,102 @@
+"""The Spark job's settings, from the config and from options that `stream` and `submit` share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from typing import Any, Final
+
+import click
+
+from collectors import paths
+from collectors.config import Config, Kafka
+from collectors.units import duration_ns
+from deploy.errors import Problem
+from deploy.results import config_hash
+from streaming.settings import JobSettings, KafkaAccess
+from streaming.shards import MAX_SHARDS
+
+_MS_NS: Final = 1_000_000
+_KAFKA_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+
+_COUNT: Final = click.IntRange(min=1)
+_SHARES: Final = click.IntRange(1, MAX_SHARDS)
+# By name: type, default, help.
+_OPTIONS: Final[Mapping[str, tuple[Any, Any, str]]] = {
+    "--checkpoint": (
+        str,
+        None,
+        "Where place and state are kept; `checkpoint` in the config's `state` folder.",
+    ),
+    "--archive": (
+        str,
+        None,
+        "Also keep final rows as Parquet in this folder; `inflight archive` reads them.",
+    ),
+    "--listen": (str, "127.0.0.1:9753", "Address for /metrics and /-/ready."),
+    "--trigger": (str, "1s", "Time between the starts of two batches."),
+    "--max-records": (_COUNT, 4_000, "Records of a batch at the most; bounds memory while catching up."),
+    "--min-partitions": (_COUNT, None, "Read Kafka's partitions in at least so many tasks."),
+    "--shards": (_SHARES, None, "Groups that paths are kept in; fixed with the checkpoint; 8 unless given."),
+    "--state-partitions": (_SHARES, None, "Tasks that compute; fixed with the checkpoint; one a core."),
+}
+
+
+def job_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that `job_settings` takes."""
+    for name, (kind, default, text) in list(_OPTIONS.items())[::-1]:
+        show = default is not None
+        function = click.option(name, type=kind, default=default, show_default=show, help=text)(function)
+    return function
+
+
+def job_settings(config: Config, *, checkpoint: str | None, trigger: str, **options: Any) -> JobSettings:
+    """The job as config and options tell it; a Problem where they cannot be followed."""
+    if config.kafka is None:
+        raise Problem(
+            "the config has no `kafka`: the Spark job reads from Kafka and writes to it; "
+            "`inflight run` does everything in one process"
+        )
+    try:
+        trigger_ns = duration_ns(trigger)
+    except ValueError as error:
+        raise Problem(f"--trigger: {error}") from None
+    return JobSettings(
+        kafka=kafka_access(config.kafka),
+        prefix=config.kafka.prefix,
+        checkpoint=checkpoint or str((config.state / "checkpoint").absolute()),
+        default_rules=paths.default_rules(config),
+        rules={name: path.rules for name, path in paths.resolve(config).items()},
+        trigger_ms=max(1, trigger_ns // _MS_NS),
+        version=version("inflight-monitor"),
+        config_hash=config_hash(config),
+        **options,
+    )
+
+
+def kafka_access(kafka: Kafka) -> KafkaAccess:
+    """Spark's Kafka client is Java's: what it cannot do is refused here."""
+    tls, sasl = kafka.tls, kafka.sasl
+    if tls is not None and tls.verify == "none":
+        raise Problem(
+            "kafka.tls.verify: the Kafka client always checks the certificate; use `name` or `chain`"
+        )
+    if sasl is not None and sasl.mechanism not in _KAFKA_MECHANISMS:
+        raise Problem(
+            f"kafka.sasl.mechanism: Kafka knows {', '.join(_KAFKA_MECHANISMS)}, not {sasl.mechanism}"
+        )
+    return KafkaAccess(
+        servers=kafka.servers,
+        tls=tls is not None,
+        ca_file=_text(tls and tls.ca),
+        cert_file=_text(tls and tls.cert),
+        key_file=_text(tls and tls.key),
+        verify_name=tls is None or tls.verify == "name",
+        mechanism=sasl.mechanism if sasl else None,
+        user=sasl.user if sasl else None,
+        password_file=_text(sasl and sasl.password_file),
+    )
+
+
+def _text(file: Any) -> str | None:
+    return str(file.absolute()) if file else None

@@ -1,0 +1,103 @@
+"""What is fixed with a checkpoint, written beside Spark's own files, on any file system that Hadoop reads."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pyspark.sql import SparkSession
+
+from streaming.settings import JobSettings
+from streaming.shards import DEFAULT_SHARDS, Layout
+
+VERSION: Final = 1
+_FILE: Final = "inflight.json"
+
+
+class CheckpointError(Exception):
+    """This checkpoint is not of this job as it is set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """What the checkpoint was begun with."""
+
+    layout: Layout
+    topic: str
+
+    def encode(self) -> bytes:
+        shape = {"shards": self.layout.shards, "partitions": self.layout.partitions}
+        return json.dumps({"v": VERSION, "topic": self.topic, **shape}).encode()
+
+
+def decode(data: bytes, place: str) -> Fixed:
+    """CheckpointError where this is no marker that this version knows."""
+    try:
+        raw = json.loads(data)
+        version = raw["v"]
+        if version != VERSION:
+            raise CheckpointError(
+                f"{place} is of version {version}, this job knows version {VERSION}: run the version that "
+                "wrote it, or give a new --checkpoint, which is rebuilt from Kafka"
+            )
+        return Fixed(Layout(raw["shards"], raw["partitions"]), raw["topic"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(
+            f"{place} is damaged ({error}); give a new --checkpoint, which is rebuilt from Kafka"
+        ) from None
+
+
+def agree(fixed: Fixed, settings: JobSettings) -> Layout:
+    """The checkpoint's layout; CheckpointError where the settings ask for another."""
+    asked = (
+        ("shards", settings.shards, fixed.layout.shards),
+        ("state partitions", settings.state_partitions, fixed.layout.partitions),
+        ("samples topic", settings.samples_topic, fixed.topic),
+    )
+    for what, wanted, kept in asked:
+        if wanted is not None and wanted != kept:
+            raise CheckpointError(
+                f"the checkpoint {settings.checkpoint} was begun with {what} = {kept}, now {wanted} is "
+                "asked for: leave it as it was, or give a new --checkpoint, which is rebuilt from Kafka"
+            )
+    return fixed.layout
+
+
+def choose(settings: JobSettings, cores: int) -> Layout:
+    """For a new checkpoint: a state partition for each core, within the number of shards."""
+    shards = settings.shards or max(DEFAULT_SHARDS, settings.state_partitions or 0)
+    try:
+        return Layout(shards, settings.state_partitions or min(shards, max(1, cores)))
+    except ValueError as error:
+        raise CheckpointError(str(error)) from None
+
+
+def layout(spark: SparkSession, settings: JobSettings) -> Layout:
+    """The checkpoint's layout, which is chosen and written down with its first use."""
+    jvm: Any = spark._jvm  # noqa: SLF001 -- the only way to Hadoop's file systems from Python
+    place = f"{settings.checkpoint.rstrip('/')}/{_FILE}"
+    path = jvm.org.apache.hadoop.fs.Path(place)
+    files = path.getFileSystem(spark._jsc.hadoopConfiguration())  # noqa: SLF001 -- the same
+    if files.exists(path):
+        stream = files.open(path)
+        try:
+            data = bytes(stream.readAllBytes())
+        finally:
+            stream.close()
+        return agree(decode(data, place), settings)
+    if files.exists(path.getParent()) and files.listStatus(path.getParent()):
+        raise CheckpointError(
+            f"{settings.checkpoint} holds files, but no {_FILE}: it is not a checkpoint of this job; "
+            "give another --checkpoint"
+        )
+    chosen = choose(settings, spark.sparkContext.defaultParallelism)
+    unfinished = jvm.org.apache.hadoop.fs.Path(f"{place}.tmp")
+    files.mkdirs(path.getParent())
+    out = files.create(unfinished, True)
+    try:
+        out.write(Fixed(chosen, settings.samples_topic).encode())
+    finally:
+        out.close()
+    files.rename(unfinished, path)
+    return chosen

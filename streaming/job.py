@@ -1,0 +1,142 @@
+"""The Spark application: its session, its queries, their sources and sinks."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sql
+from pyspark.sql.streaming.query import StreamingQuery
+
+from streaming import checkpoint
+from streaming.kafka_options import REDACTION, kafka_options
+from streaming.outputs import TOPIC_OF
+from streaming.processor import INPUT_COLUMNS, OUTPUT_SCHEMA, ShardProcessor
+from streaming.progress import COUNTERS, INPUT_OBSERVATION, OUTPUT_OBSERVATION
+from streaming.settings import JobSettings
+from streaming.shard import ShardRules
+from streaming.shards import Layout
+
+QUERY: Final = "accounting"
+
+# Where it matters to us; what a cluster's administrator sets beside these stands.
+SETTINGS: Final[Mapping[str, str]] = {
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.minBatchesToRetain": "10",
+    "spark.sql.streaming.numRecentProgressUpdates": "5",
+    "spark.sql.session.timeZone": "UTC",
+    # Records are up to 1 MB: a batch of Arrow rows to the Python worker is bounded by bytes, too.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(16 << 20),
+    "spark.redaction.regex": REDACTION,
+    "spark.sql.redaction.options.regex": REDACTION,
+    # A job that runs for months keeps no history of itself in the driver's memory.
+    "spark.ui.retainedJobs": "20",
+    "spark.ui.retainedStages": "20",
+    "spark.ui.retainedTasks": "200",
+    "spark.sql.ui.retainedExecutions": "5",
+    "spark.sql.streaming.ui.retainedQueries": "2",
+    "spark.sql.streaming.ui.retainedProgressUpdates": "10",
+}
+_LOCAL: Final[Mapping[str, str]] = {
+    "spark.ui.enabled": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+
+def session(
+    jars: Sequence[Path] = (), *, local_heap: str | None = None, master: str | None = None
+) -> SparkSession:
+    """The session: with `local_heap` it is in this process, otherwise as spark-submit was told."""
+    builder: Any = SparkSession.builder.appName("inflight")
+    for key, value in SETTINGS.items():
+        builder = builder.config(key, value)
+    if local_heap:
+        os.environ["PYSPARK_PYTHON"] = sys.executable  # workers take `python3` from the PATH otherwise
+        log_config = Path(__file__).with_name("log4j2.xml")
+        options = f"-XX:+ExitOnOutOfMemoryError -XX:-UsePerfData -Dlog4j2.configurationFile=file:{log_config}"
+        builder = builder.master(master or "local[*]").config("spark.driver.memory", local_heap)
+        builder = builder.config("spark.driver.extraJavaOptions", options)
+        builder = builder.config("spark.jars", ",".join(str(jar) for jar in jars))
+        for key, value in _LOCAL.items():
+            builder = builder.config(key, value)
+    spark: SparkSession = builder.getOrCreate()
+    return spark
+
+
+def start_accounting(spark: SparkSession, settings: JobSettings) -> StreamingQuery:
+    """Start the query on its checkpoint; CheckpointError or AccessError where that cannot be."""
+    layout = checkpoint.layout(spark, settings)
+    spark.conf.set("spark.sql.shuffle.partitions", str(layout.partitions))
+    access = kafka_options(settings.kafka)
+    rows = results(samples(spark, settings, access), settings, layout)
+    writer = rows.writeStream.queryName(QUERY).outputMode("append")
+    writer = writer.trigger(processingTime=f"{settings.trigger_ms} milliseconds")
+    writer = writer.option("checkpointLocation", f"{settings.checkpoint.rstrip('/')}/{QUERY}")
+    return writer.format("kafka").options(**access).options(**_PRODUCER).start()
+
+
+# A window row holds two histograms: batches of them compress well.
+_PRODUCER: Final = {
+    "kafka.compression.type": "lz4",
+    "kafka.linger.ms": "5",
+    "kafka.enable.idempotence": "true",
+    "kafka.acks": "all",
+}
+
+
+def samples(spark: SparkSession, settings: JobSettings, access: Mapping[str, str]) -> DataFrame:
+    """The samples topic as Kafka has it."""
+    reader = spark.readStream.format("kafka").options(**access)
+    reader = reader.option("subscribe", settings.samples_topic).option("startingOffsets", "earliest")
+    reader = reader.option("maxOffsetsPerTrigger", settings.max_records)
+    # Records that Kafka dropped before we read them are told and counted; ending the job would lose more.
+    reader = reader.option("failOnDataLoss", "false")
+    if settings.min_partitions:
+        reader = reader.option("minPartitions", settings.min_partitions)
+    return reader.load()
+
+
+def results(source: DataFrame, settings: JobSettings, layout: Layout) -> DataFrame:
+    """Rows for Kafka's sink: one output, so that rows and state advance together."""
+    numbers = sql.array(*(sql.lit(number) for number in layout.numbers()))
+    key = sql.coalesce(sql.col("key"), sql.lit(b""))
+    appended_ms = sql.unix_millis(sql.col("timestamp"))
+    observed = source.observe(
+        INPUT_OBSERVATION,
+        sql.count(sql.lit(1)).alias("records"),
+        sql.max(appended_ms).alias("newest_ms"),
+    )
+    spread = observed.select(
+        sql.get(numbers, sql.pmod(sql.xxhash64(key), sql.lit(layout.shards)).cast("int")).alias("shard"),
+        "partition",
+        "offset",
+        appended_ms.alias("appended_ms"),
+        "key",
+        "value",
+    ).select(*INPUT_COLUMNS)
+    topics = {kind: f"{settings.prefix}.{suffix}" for kind, suffix in TOPIC_OF.items()}
+    processor = ShardProcessor(
+        ShardRules(settings.default_rules, dict(settings.rules)), topics, settings.checkpoint
+    )
+    computed = spread.groupBy("shard").transformWithStateInPandas(
+        processor, outputStructType=OUTPUT_SCHEMA, outputMode="Append", timeMode="None"
+    )
+    return counted(computed).where(sql.col("topic").isNotNull()).select("topic", "key", "value")
+
+
+def counted(outputs: DataFrame) -> DataFrame:
+    """With the shards' counts observed, for the progress."""
+    name, count = sql.col("counter"), sql.col("count")
+    known = sql.when(name.isin(*COUNTERS), name).when(name.isNotNull(), sql.lit("other"))
+    sums = [sql.sum(sql.when(known == each, count).otherwise(0)).alias(each) for each in COUNTERS]
+    return outputs.observe(OUTPUT_OBSERVATION, *sums)

@@ -1,0 +1,72 @@
+"""Spark's Kafka options: secrets are read from their files here, on the driver, and shown nowhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from streaming.settings import KafkaAccess
+
+# Spark prints options in plans; what matches is shown as redacted.
+REDACTION: Final = "(?i)jaas|keystore|truststore|password|secret|token|access[.]?key"
+_PKCS8: Final = "-----BEGIN PRIVATE KEY-----"
+
+
+class AccessError(Exception):
+    """Kafka cannot be reached as the config says."""
+
+
+def kafka_options(access: KafkaAccess) -> dict[str, str]:
+    """Options of both source and sink; AccessError where a file is missing or of a form Java cannot read."""
+    options = {"kafka.bootstrap.servers": ",".join(access.servers)}
+    security = ("SASL_" if access.mechanism else "") + ("SSL" if access.tls else "PLAINTEXT")
+    if security != "PLAINTEXT":
+        options["kafka.security.protocol"] = security
+    if access.tls:
+        options |= _tls(access)
+    if access.mechanism:
+        options["kafka.sasl.mechanism"] = access.mechanism
+        options["kafka.sasl.jaas.config"] = _jaas(access)
+    return options
+
+
+def _tls(access: KafkaAccess) -> dict[str, str]:
+    options = {}
+    if not access.verify_name:
+        options["kafka.ssl.endpoint.identification.algorithm"] = ""
+    if access.ca_file:
+        options["kafka.ssl.truststore.type"] = "PEM"
+        options["kafka.ssl.truststore.certificates"] = _read(access.ca_file)
+    if access.cert_file and access.key_file:
+        key = _read(access.key_file)
+        if _PKCS8 not in key:
+            raise AccessError(
+                f"{access.key_file}: Java reads keys of PKCS #8 only; convert it by "
+                f"`openssl pkcs8 -topk8 -nocrypt -in {access.key_file} -out key.pem` and name that file"
+            )
+        options["kafka.ssl.keystore.type"] = "PEM"
+        options["kafka.ssl.keystore.key"] = key
+        options["kafka.ssl.keystore.certificate.chain"] = _read(access.cert_file)
+    return options
+
+
+def _jaas(access: KafkaAccess) -> str:
+    if access.user is None or access.password_file is None:
+        raise AccessError(f"Kafka's login by {access.mechanism} needs `user` and `password_file`")
+    module = "plain.Plain" if access.mechanism == "PLAIN" else "scram.Scram"
+    password = _read(access.password_file).rstrip("\r\n")
+    return (
+        f"org.apache.kafka.common.security.{module}LoginModule required "
+        f"username={_quoted(access.user)} password={_quoted(password)};"
+    )
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _read(file: str) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except OSError as error:
+        raise AccessError(f"{file}: cannot be read: {error.strerror}") from None

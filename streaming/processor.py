@@ -1,0 +1,88 @@
+"""The thin StatefulProcessor around a shard: rows and state in, rows and state out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import pandas as pd
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+from streaming.outputs import Input, Kind, Output
+from streaming.shard import Shard, ShardRules
+
+INPUT_COLUMNS: Final = ("shard", "partition", "offset", "appended_ms", "key", "value")
+OUTPUT_SCHEMA: Final = "topic string, key binary, value binary, counter string, count long"
+_MS: Final = 1_000_000
+
+# A worker process lives on from batch to batch; what it decoded holds while the header is what it wrote.
+_decoded: Final[dict[tuple[str, int], Shard]] = {}
+
+
+class ShardProcessor(StatefulProcessor):
+    """One key is one shard; a batch reads and writes its header and the windows it touches."""
+
+    def __init__(self, rules: ShardRules, topics: Mapping[Kind, str], query: str) -> None:
+        self._rules = rules
+        self._topics = topics
+        self._query = query
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._header = handle.getValueState("header", "blob binary")
+        self._windows = handle.getMapState("windows", "start_ns long", "blob binary")
+
+    def handleInputRows(  # noqa: N802 -- Spark's names
+        self,
+        key: Any,
+        rows: Iterator[pd.DataFrame],
+        timerValues: Any,  # noqa: ARG002, N803 -- the same
+    ) -> Iterator[pd.DataFrame]:
+        inputs = [row for frame in rows for row in _inputs(frame)]
+        # Shuffled blocks come in any order; results depend on the records' own.
+        inputs.sort(key=lambda one: one[:2])
+        number = int(key[0])
+        shard = self._shard(number)
+        outputs = [output for one in inputs for output in shard.apply(one)]
+        ending, changes = shard.finish()
+        for start_ns, blob in changes.windows.items():
+            if blob is None:
+                self._windows.removeKey((start_ns,))
+            else:
+                self._windows.updateValue((start_ns,), (blob,))
+        self._header.update((changes.header,))
+        _decoded[self._query, number] = shard
+        yield self._frame([*outputs, *ending])
+
+    def close(self) -> None:
+        pass
+
+    def _shard(self, number: int) -> Shard:
+        found = self._header.get()
+        header = bytes(found[0]) if found else None
+        # Out of the way until the batch is through: a failure leaves it half changed.
+        shard = _decoded.pop((self._query, number), None)
+        if shard is None or header is None or shard.header != header:
+            shard = Shard(self._rules, header)
+        shard.begin(self._load_window)
+        return shard
+
+    def _load_window(self, start_ns: int) -> bytes | None:
+        found = self._windows.getValue((start_ns,))
+        return bytes(found[0]) if found else None
+
+    def _frame(self, outputs: list[Output]) -> pd.DataFrame:
+        return pd.DataFrame(
+            {
+                "topic": [self._topics.get(o.kind) for o in outputs],
+                "key": [o.key for o in outputs],
+                "value": [o.value for o in outputs],
+                "counter": [o.counter for o in outputs],
+                "count": [o.amount for o in outputs],
+            }
+        )
+
+
+def _inputs(frame: pd.DataFrame) -> Iterator[Input]:
+    columns = (frame[name].tolist() for name in INPUT_COLUMNS[1:])
+    for partition, offset, appended_ms, key, value in zip(*columns, strict=True):
+        yield Input(partition, offset, appended_ms * _MS, key or b"", value or b"")

@@ -1,0 +1,144 @@
+"""Runs the job's queries until told to stop: what fails is started again from its checkpoint."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from threading import Event
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Gauge
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from collectors.exposition import Exposition
+from collectors.metrics import CATALOGUE
+from streaming.archive import ARCHIVE_QUERY, start_archive
+from streaming.job import QUERY, start_accounting
+from streaming.progress import Listener, Progress
+from streaming.settings import JobSettings
+
+_log: Final = logging.getLogger("inflight.stream")
+
+_POLL_SECONDS: Final = 0.5
+_STOP_SECONDS: Final = 6.0
+_BACKOFF_SECONDS: Final = (1, 2, 5, 10, 30)
+
+Start = Callable[[SparkSession, JobSettings], StreamingQuery]
+
+
+class _Runner:
+    """One query: started, watched, and started again after a failure."""
+
+    def __init__(self, name: str, start: Start, progress: Progress) -> None:
+        self.name = name
+        self.query: StreamingQuery | None = None
+        self.trouble: str | None = "not started yet"
+        self._start = start
+        self._progress = progress
+        self._failures = 0
+        self._batches = 0
+        self._due = 0.0
+        progress.begin(name)
+        if name == QUERY:
+            progress.begin_accounting(name)
+
+    def poll(self, spark: SparkSession, settings: JobSettings) -> None:
+        if self.query is None:
+            if time.monotonic() >= self._due:
+                self._begin(spark, settings)
+            return
+        batches = self._progress.batches.get(self.name, 0)
+        if batches > self._batches:
+            self._batches, self._failures, self.trouble = batches, 0, None
+        if not self.query.isActive:
+            self._failed(self.query.exception())
+
+    def _begin(self, spark: SparkSession, settings: JobSettings) -> None:
+        try:
+            self.query = self._start(spark, settings)
+        except PySparkException as error:
+            self._failed(error)
+            return
+        if self._failures == 0:
+            self.trouble = None
+
+    def _failed(self, error: Exception | None) -> None:
+        wait = _BACKOFF_SECONDS[min(self._failures, len(_BACKOFF_SECONDS) - 1)]
+        self._failures += 1
+        self.query = None
+        self._due = time.monotonic() + wait
+        self.trouble = f"query {self.name} failed: {reason(error)}"
+        self._progress.restarted(self.name)
+        _log.error("%s; it starts again from its checkpoint in %d s", self.trouble, wait)
+
+    def stop(self, deadline: float) -> None:
+        """Between two batches if there is a pause in time: nothing has to be computed again then."""
+        if self.query is None or not self.query.isActive:
+            return
+        while time.monotonic() < deadline and self.query.status["isTriggerActive"]:
+            time.sleep(0.02)
+        self.query.stop()
+
+
+def serve(spark: SparkSession, settings: JobSettings, stopping: Event) -> None:
+    """Run the job and its /metrics until `stopping` is set; errors of the set-up pass through."""
+    registry = CollectorRegistry()
+    metric = CATALOGUE["build_info"]
+    info = Gauge(metric.full_name, metric.help, metric.labels, registry=registry)
+    info.labels("stream", settings.version, settings.config_hash).set(1)
+    service = Service(spark, settings, Progress(registry))
+    server = Exposition(settings.listen, registry, service.not_ready)
+    _log.info("serving %s/metrics", server.url)
+    try:
+        service.run(stopping)
+    finally:
+        server.close()
+
+
+class Service:
+    """The accounting, and the archive where one is asked for."""
+
+    def __init__(self, spark: SparkSession, settings: JobSettings, progress: Progress) -> None:
+        self._spark = spark
+        self._settings = settings
+        starts: Mapping[str, Start] = {QUERY: start_accounting}
+        if settings.archive:
+            starts = {**starts, ARCHIVE_QUERY: start_archive}
+        self._runners = [_Runner(name, start, progress) for name, start in starts.items()]
+        self._listener = Listener(progress, self._name_of)
+        spark.streams.addListener(self._listener)
+
+    def not_ready(self) -> str | None:
+        return next((runner.trouble for runner in self._runners if runner.trouble), None)
+
+    def run(self, stopping: Event) -> None:
+        """Until `stopping` is set; CheckpointError and AccessError pass through."""
+        try:
+            while not stopping.is_set():
+                for runner in self._runners:
+                    runner.poll(self._spark, self._settings)
+                stopping.wait(_POLL_SECONDS)
+        finally:
+            deadline = time.monotonic() + _STOP_SECONDS
+            for runner in self._runners:
+                runner.stop(deadline)
+            self._spark.streams.removeListener(self._listener)
+
+    def _name_of(self, identity: str) -> str | None:
+        return next((r.name for r in self._runners if r.query and str(r.query.id) == identity), None)
+
+
+def reason(error: Exception | None) -> str:
+    """The first cause that says something, in one line."""
+    if error is None:
+        return "it ended without saying why"
+    text = str(error)
+    causes = [
+        line.removeprefix("Caused by: ") for line in text.splitlines() if line.startswith("Caused by: ")
+    ]
+    return (causes[-1] if causes else text.strip().splitlines()[0] if text.strip() else type(error).__name__)[
+        :500
+    ]

@@ -1,0 +1,94 @@
+// Takes the server's events and hands them to the parts of the page.
+
+import { byId, element, setClass, setText } from "./dom.js";
+import { count, duration, moment } from "./format.js";
+import { Mesh } from "./mesh.js";
+import { PathTable } from "./paths.js";
+import { Queues } from "./queues.js";
+
+const QUIET_SECONDS = 5;
+const RETRY_SECONDS = 3;
+const ALARMS = new Set(["outage", "losing", "silent"]);
+
+const state = { paths: new Map() };
+const table = new PathTable(byId("paths"), byId("filter"), byId("shown"));
+const mesh = new Mesh(byId("mesh-section"));
+const queues = new Queues(byId("queues-section"));
+let heard = null; // by this browser's clock, which need not agree with the server's
+
+function take(message, whole) {
+  const before = new Map([...state.paths].map(([name, path]) => [name, path.state]));
+  if (whole) state.paths.clear();
+  for (const { paths: _, gone: __, ...rest } of [message]) Object.assign(state, rest);
+  for (const path of message.paths) {
+    const known = state.paths.get(path.name);
+    state.paths.set(path.name, known ? Object.assign(known, path) : path);
+  }
+  for (const name of message.gone ?? []) state.paths.delete(name);
+  heard = performance.now();
+  tell(before);
+  show();
+}
+
+function tell(before) {
+  const news = [];
+  for (const path of state.paths.values()) {
+    if (ALARMS.has(path.state) && before.get(path.name) !== path.state) {
+      news.push(`${path.name}: ${path.state}, ${path.state_text}`);
+    }
+  }
+  if (before.size && news.length) setText(byId("news"), news.slice(0, 3).join("; "));
+}
+
+function show() {
+  setText(byId("site"), `at ${state.site}`);
+  const words = new Map();
+  for (const path of state.paths.values()) words.set(path.state, (words.get(path.state) ?? 0) + 1);
+  const summary = [...words].map(([word, number]) => `${count(number)} ${word}`).join(", ");
+  setText(byId("summary"), `${count(state.paths.size)} paths: ${summary}`);
+  const worst = [...words.keys()].some((word) => ALARMS.has(word)) ? "! " : "";
+  if (document.title !== `${worst}Inflight at ${state.site}`) document.title = `${worst}Inflight at ${state.site}`;
+  const banner = byId("banner");
+  banner.hidden = !state.not_ready;
+  setText(banner, state.not_ready ? `The figures may be behind: ${state.not_ready}.` : "");
+  table.show(state.paths, state.now_seconds);
+  mesh.show(state);
+  queues.show(state);
+  showEvents();
+  showLink();
+}
+
+function showEvents() {
+  const list = byId("events");
+  byId("events-section").hidden = !state.events.length;
+  list.replaceChildren(...[...state.events].reverse().slice(0, 8).map((event) => {
+    const until = event.until_seconds ?? event.at_seconds;
+    const now = event.at_seconds <= state.now_seconds && state.now_seconds < until;
+    const ago = state.now_seconds - event.at_seconds;
+    const when = now ? `now, until ${moment(until)}` : ago < 0 ? `from ${moment(event.at_seconds)}` : `${duration(ago)} ago`;
+    const where = event.paths.length ? ` (${event.paths.join(", ")})` : "";
+    return element("li", { class: now ? "now" : "" }, `${event.kind}, ${when}${where}: ${event.text}`);
+  }));
+}
+
+function showLink() {
+  const link = byId("link");
+  const quiet = heard === null ? null : (performance.now() - heard) / 1000;
+  if (quiet === null) return;
+  const off = quiet > QUIET_SECONDS;
+  setClass(link, off ? "off" : "");
+  setText(link, off ? `no news for ${duration(quiet)}: is the exporter down?` : "live");
+}
+
+function connect() {
+  const source = new EventSource("events");
+  source.addEventListener("state", (event) => take(JSON.parse(event.data), true));
+  source.addEventListener("change", (event) => take(JSON.parse(event.data), false));
+  source.addEventListener("error", () => {
+    // The browser comes back by itself after a broken connection, not after a refusal.
+    if (source.readyState === EventSource.CLOSED) setTimeout(connect, RETRY_SECONDS * 1000);
+  });
+}
+
+connect();
+setInterval(showLink, 1000);

@@ -6,6 +6,7 @@ import gzip
 import json
 from collections.abc import Callable, Mapping
 from importlib import resources
+from pathlib import PurePath
 from typing import Final
 
 from collectors.exposition import Request, Response, Route
@@ -13,10 +14,10 @@ from dashboards.page.feed import Feed
 from streaming.exporter import Exporter
 from streaming.exporter.view import snapshot
 
-_FILES: Final = {
-    "/": ("index.html", "text/html; charset=utf-8"),
-    "/page.css": ("page.css", "text/css; charset=utf-8"),
-    "/page.js": ("page.js", "text/javascript; charset=utf-8"),
+_KINDS: Final = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
 }
 # Nothing but this server's own files: whatever a hostile name smuggles in, it cannot run or call out.
 _POLICY: Final = "; ".join(
@@ -37,14 +38,23 @@ def routes(exporter: Exporter, not_ready: Callable[[], str | None]) -> Mapping[s
     """To be served beside /metrics."""
     feed = Feed(lambda: snapshot(exporter, not_ready()))
     return {
-        **{path: _file(name, kind) for path, (name, kind) in _FILES.items()},
+        **_files(),
         "/events": lambda _: _events(feed),
         "/api/state": lambda request: _state(feed, request),
     }
 
 
-def _file(name: str, kind: str) -> Route:
-    data = resources.files("dashboards.page").joinpath(name).read_bytes()
+def _files() -> dict[str, Route]:
+    found: dict[str, Route] = {}
+    for file in resources.files("dashboards.page").iterdir():
+        kind = _KINDS.get(PurePath(file.name).suffix)
+        if kind is not None:
+            path = "/" if file.name == "index.html" else f"/{file.name}"
+            found[path] = _file(file.read_bytes(), kind)
+    return found
+
+
+def _file(data: bytes, kind: str) -> Route:
     return lambda _: Response(data, kind, headers=_HEADERS)
 
 

@@ -67,8 +67,7 @@ def _slow(path: Path) -> Iterator[Status]:
     p99_ns = response["percentiles"].get("99", 0) if response else 0
     for slo in path.objectives:
         if slo.bound_ns is not None and p99_ns > slo.bound_ns:
-            bound = f"{slo.bound_ns / 1e6:g} ms"
-            yield Status("slow", f"99 % took up to {p99_ns / 1e6:.4g} ms; the objective is {bound}")
+            yield Status("slow", f"p99 {p99_ns / 1e6:.4g} ms, objective {slo.bound_ns / 1e6:g} ms")
 
 
 def _recent(path: Path) -> list[Point]:

@@ -1,0 +1,44 @@
+// A small line of the p99 of the last windows; red ticks where messages are missing.
+
+import { drawing, element, setText } from "./dom.js";
+import { count, latency } from "./format.js";
+
+const WIDTH = 120;
+const HEIGHT = 26;
+const WINDOWS = 60;
+
+export class Spark {
+  constructor(cell) {
+    this.line = drawing("path", { class: "line" });
+    this.missing = drawing("path", { class: "missing" });
+    const svg = drawing("svg", { class: "spark", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" }, this.line, this.missing);
+    svg.setAttribute("preserveAspectRatio", "none");
+    this.words = element("span", { class: "hidden" });
+    cell.append(svg, this.words);
+  }
+
+  show(points, missing) {
+    const known = points.filter((point) => point !== null);
+    const top = Math.max(...known, 1e-9);
+    const x = (index) => WIDTH - (points.length - 1 - index) * (WIDTH / (WINDOWS - 1));
+    const y = (point) => HEIGHT - 2 - (point / top) * (HEIGHT - 5);
+    let line = "";
+    let down = false;
+    points.forEach((point, index) => {
+      if (point === null) {
+        down = false;
+        return;
+      }
+      line += `${down ? "L" : "M"}${x(index).toFixed(1)} ${y(point).toFixed(1)}`;
+      if (!down && (index + 1 >= points.length || points[index + 1] === null)) line += "h0.1";
+      down = true;
+    });
+    const ticks = missing.map((lost, index) => (lost ? `M${x(index).toFixed(1)} ${HEIGHT}v-6` : "")).join("");
+    this.line.setAttribute("d", line);
+    this.missing.setAttribute("d", ticks);
+    const lost = missing.reduce((sum, one) => sum + one, 0);
+    setText(this.words, known.length
+      ? `p99 of ${points.length} windows: ${latency(Math.min(...known))} to ${latency(top)}, ${count(lost)} missing`
+      : `${points.length} windows, no p99, ${count(lost)} missing`);
+  }
+}

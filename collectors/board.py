@@ -15,13 +15,14 @@ from collectors.metrics import CATALOGUE, PREFIX
 # Name in the catalogue, label values in the catalogue's order, value.
 Sample = tuple[str, tuple[str, ...], float]
 
+_UP: Final = frozenset({"mesh_up", "router_up", "broker_up"})
 _TYPES: Final = {"gauge": "gauge", "counter": "counter", "info": "gauge"}
 
 
 class Board(Collector):
     """Samples by the target they are of; a target's samples are replaced or dropped as a whole.
 
-    Those of a target that nobody has refreshed until their time runs out are not shown.
+    Those of a target that nobody has refreshed until their time runs out are not shown, but that it is down.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -46,6 +47,8 @@ class Board(Collector):
         for samples, until in shown:
             if now <= until:
                 yield from samples
+            else:
+                yield from ((name, labels, 0.0) for name, labels, _ in samples if name in _UP)
 
     def describe(self) -> Iterable[Family]:
         """Nothing: registering must not collect."""

@@ -10,6 +10,7 @@ from typing import Any, Final
 from prometheus_client import CollectorRegistry
 
 from collectors.board import Board
+from collectors.broker.collector import BrokerCollector
 from collectors.config import Config
 from collectors.outlet import Outlet
 from collectors.pace import Stop
@@ -35,8 +36,11 @@ class Fleet:
         registry.register(polls)
         outlet = Outlet(config.site, board, polls, publish)
         self._stop = Stop()
-        self._collectors = [
+        self._collectors: list[MeshCollector | BrokerCollector] = [
             MeshCollector(name, mesh, outlet, self._stop, seen) for name, mesh in config.meshes.items()
+        ]
+        self._collectors += [
+            BrokerCollector(name, broker, outlet, self._stop, seen) for name, broker in config.brokers.items()
         ]
         self._threads = [
             threading.Thread(target=collector.run, name=f"collect-{collector.name}", daemon=True)

@@ -1,0 +1,177 @@
+"""Watches one broker from a thread of its own."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from collectors.broker import outcome, reading
+from collectors.broker.jolokia import Jolokia, JolokiaError
+from collectors.broker.reading import BrokerView, Choice
+from collectors.broker.schema import Product
+from collectors.broker.tally import Tallied, Tally
+from collectors.config import Broker
+from collectors.outlet import Outlet
+from collectors.pace import Pace, Stop
+from collectors.polls import Result
+from collectors.telemetry import Telemetry
+
+_log: Final = logging.getLogger("inflight.collect")
+
+STALE_INTERVALS: Final = 3
+CENSUS_POLLS: Final = 12  # how often the queues are counted anew
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerSeen:
+    """A broker after a poll: what it said, or why it did not."""
+
+    mesh: str
+    broker: str
+    view: BrokerView | None
+    tallied: Tallied | None
+    failure: str | None
+    seconds: float
+
+
+class BrokerCollector:
+    """`run` blocks until `stop`; nothing that the broker does ends it. `seen` gets each poll's view."""
+
+    def __init__(
+        self,
+        name: str,
+        broker: Broker,
+        outlet: Outlet,
+        stop: Stop,
+        seen: Callable[[BrokerSeen], None] = lambda _: None,
+    ) -> None:
+        self.name = name
+        self.tried = False  # whether a poll has come to its end, good or bad
+        self._broker = broker
+        self._outlet = outlet
+        self._stop = stop
+        self._seen = seen
+        self._jolokia = Jolokia(broker)
+        self._pace = Pace(broker.interval / 1e9, time.monotonic())
+        self._product: Product | None = None
+        self._choice = Choice()
+        self._since_census = CENSUS_POLLS
+        self._tally = Tally()
+        self._polls = 0
+        self._last_ns: int | None = None
+        self._said: str | None = None
+        self._told: set[str] = set()
+
+    def run(self) -> None:
+        self._outlet.polls.known(("broker", self.name))
+        while not self._stop.wait(max(0.0, self._pace.next() - time.monotonic())):
+            started = time.monotonic()
+            try:
+                view = self._poll(started + self._pace.deadline_seconds)
+                self._succeeded(view, time.monotonic() - started)
+            except JolokiaError as error:
+                self._failed(error.failure, str(error), time.monotonic() - started)
+            except Exception:  # noqa: BLE001 -- one broker's error must not end its watching
+                _log.exception("broker %s: an unexpected error; starting over", self.name)
+                self._failed("bad_reply", "an unexpected error", time.monotonic() - started)
+            self._outlet.polls.took(("broker", self.name), time.monotonic() - started)
+            self.tried = True
+        self._jolokia.close()
+
+    def _poll(self, until: float) -> BrokerView:
+        if self._product is None:
+            self._product = reading.detected(self._jolokia.ask(reading.detection(), until))
+            if self._product is None:
+                raise JolokiaError(
+                    "bad_reply",
+                    f"{self._broker.jolokia} has neither Artemis' nor ActiveMQ Classic's MBeans; "
+                    "is it the broker's Jolokia, or is `target` missing?",
+                )
+            self._since_census = CENSUS_POLLS
+        searches = []
+        if self._since_census >= CENSUS_POLLS:
+            searches = reading.census(self._product)
+            # The first time it is asked alone: the queues may be too many to ask for all.
+            if self._polls == 0:
+                found = self._jolokia.ask(searches, until)
+                self._choice = reading.choose(self._product, self._broker.queues, found)
+                searches = []
+            self._since_census = 0
+        asked = reading.requests(self._product, self._broker.queues, self._choice)
+        replies = self._jolokia.ask([*searches, *(item.request for item in asked)], until)
+        if searches:
+            found = replies[: len(searches)]
+            self._choice = reading.choose(self._product, self._broker.queues, found)
+        now_ns = (time.time_ns(), time.monotonic_ns())
+        view = reading.read(asked, replies[len(searches) :], self._product, self._broker.queues, now_ns)
+        if not view.one("broker"):
+            self._product = None  # a backup that has no broker yet, or another product at the next start
+            raise JolokiaError("bad_reply", f"{self._broker.jolokia} has lost the broker's MBean")
+        self._since_census += 1
+        return view
+
+    def _succeeded(self, view: BrokerView, seconds: float) -> None:
+        self._polls += 1
+        tallied = self._tally.feed(view)
+        interval_ns = self._broker.interval if self._last_ns is None else view.steady_ns - self._last_ns
+        self._last_ns = view.steady_ns
+        mesh = self._broker.mesh
+        omitted = Counter(dict.fromkeys(("queue", "address"), 0)) + Counter(self._choice.omitted)
+        omitted.update(view.omitted)
+        self._outlet.board.put(
+            ("broker", self.name),
+            [
+                *outcome.samples(mesh, self.name, view, tallied),
+                *(
+                    ("collector_omitted_series", ("broker", self.name, entity), float(omitted[entity]))
+                    for entity in ("queue", "address")
+                ),
+            ],
+            STALE_INTERVALS * self._broker.interval / 1e9,
+        )
+        self._outlet.polls.count(("broker", self.name), "ok", view.faults)
+        for record in outcome.records(
+            self._outlet.site, mesh, self.name, view, tallied, (self._polls, interval_ns)
+        ):
+            self._outlet.publish(record)
+        self._tell(view, tallied)
+        self._pace.succeeded(time.monotonic())
+        self._seen(BrokerSeen(mesh, self.name, view, tallied, None, seconds))
+
+    def _tell(self, view: BrokerView, tallied: Tallied) -> None:
+        if self._said is not None:
+            _log.info("broker %s: polled again", self.name)
+        elif tallied.restarted:
+            _log.info("broker %s has restarted", self.name)
+        self._said = None
+        for note in view.notes:
+            kind = " ".join(note.split(": ", 2)[:2])
+            if kind not in self._told:
+                self._told.add(kind)
+                _log.warning("broker %s: %s (told once; counted in collector_bad_replies)", self.name, note)
+
+    def _failed(self, result: Result, text: str, seconds: float) -> None:
+        self._outlet.polls.count(("broker", self.name), result)
+        mesh = self._broker.mesh
+        self._outlet.board.put(("broker", self.name), [("broker_up", (mesh, self.name), 0.0)])
+        self._outlet.publish(
+            Telemetry(
+                site=self._outlet.site,
+                mesh=mesh,
+                target=self.name,
+                entity="broker",
+                at_ns=time.time_ns(),
+                interval_ns=self._broker.interval,
+                poll=self._polls,
+                rows=[{"up": False, "reason": text}],
+            )
+        )
+        self._pace.failed(time.monotonic())
+        if text != self._said:
+            _log.warning("broker %s: %s", self.name, text)
+        self._said = text
+        self._seen(BrokerSeen(mesh, self.name, None, None, text, seconds))

@@ -1,0 +1,252 @@
+"""Jolokia's bulk POST: reads and searches, bounded in size and time. It has no way to exec or write."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import socket
+import ssl
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+from urllib.parse import urlsplit
+
+from collectors.config import Auth, Broker, Tls
+from collectors.secrets import SecretError, read_password
+
+MAX_REQUEST_BYTES: Final = 256 << 10
+MAX_REQUESTS: Final = 500
+MAX_REPLY_BYTES: Final = 64 << 20
+_CHUNK_BYTES: Final = 1 << 16
+
+Failure = Literal["timeout", "refused", "auth", "tls", "denied", "lost", "bad_reply"]
+
+
+class JolokiaError(Exception):
+    """No usable answer; `failure` is a word of the metric's."""
+
+    def __init__(self, failure: Failure, text: str) -> None:
+        super().__init__(text)
+        self.failure = failure
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Named attributes of an MBean, or of all that a pattern matches."""
+
+    mbean: str
+    attributes: tuple[str, ...]
+
+    def encode(self) -> dict[str, Any]:
+        # A missing attribute must not take the others with it.
+        config = {"ignoreErrors": True, "serializeException": False}
+        return {"type": "read", "mbean": self.mbean, "attribute": [*self.attributes], "config": config}
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Names of the MBeans that a pattern matches."""
+
+    mbean: str
+
+    def encode(self) -> dict[str, Any]:
+        return {"type": "search", "mbean": self.mbean}
+
+
+Request = Read | Search
+
+
+class Jolokia:
+    """One HTTP connection, kept open; `ask` blocks until `until` of time.monotonic() at the most."""
+
+    def __init__(self, broker: Broker) -> None:
+        parts = urlsplit(broker.jolokia)
+        self.where = broker.jolokia
+        self._host = parts.hostname or ""
+        self._secure = parts.scheme == "https"
+        self._port = parts.port or (443 if self._secure else 80)
+        self._path = parts.path.rstrip("/") + "/"
+        self._origin = broker.origin
+        self._auth: Auth | None = broker.auth
+        self._tls = broker.tls or Tls()
+        self._target = broker.target
+        self._connection: http.client.HTTPConnection | None = None
+        self.asked_bytes = 0
+        self.reply_bytes = 0
+
+    def ask(self, requests: Sequence[Request], until: float) -> list[Any]:
+        """A reply object for each request, in order; JolokiaError when there is no usable answer."""
+        try:
+            return [
+                reply for body, count in self._bodies(requests) for reply in self._post(body, count, until)
+            ]
+        except JolokiaError:
+            self.close()
+            raise
+        except TimeoutError:
+            self.close()
+            raise JolokiaError("timeout", f"{self.where} did not answer in time") from None
+        except ssl.SSLError as error:
+            self.close()
+            raise JolokiaError("tls", f"{self.where}: TLS failed: {_ssl_reason(error)}") from None
+        except (OSError, http.client.HTTPException) as error:
+            self.close()
+            text = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            failure: Failure = (
+                "refused" if isinstance(error, ConnectionRefusedError | socket.gaierror) else "lost"
+            )
+            raise JolokiaError(failure, f"{self.where} cannot be asked: {text}; is the broker up?") from None
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _bodies(self, requests: Sequence[Request]) -> Iterator[tuple[bytes, int]]:
+        """The requests in as few bodies as the bounds allow."""
+        part: list[str] = []
+        size = 2
+        for request in requests:
+            encoded = request.encode()
+            if self._target:
+                encoded["target"] = {"url": self._target}
+            text = json.dumps(encoded, separators=(",", ":"))
+            if part and (len(part) >= MAX_REQUESTS or size + len(text) + 1 > MAX_REQUEST_BYTES):
+                yield f"[{','.join(part)}]".encode(), len(part)
+                part, size = [], 2
+            part.append(text)
+            size += len(text) + 1
+        if part:
+            yield f"[{','.join(part)}]".encode(), len(part)
+
+    def _post(self, body: bytes, count: int, until: float) -> list[Any]:
+        fresh = self._connection is None
+        try:
+            status, data = self._exchange(body, until)
+        except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
+            if fresh:
+                raise
+            self.close()  # it was idle and the other side closed it: that is no failure
+            status, data = self._exchange(body, until)
+        self.asked_bytes += len(body)
+        self.reply_bytes += len(data)
+        return self._read(status, data, count)
+
+    def _exchange(self, body: bytes, until: float) -> tuple[int, bytes]:
+        connection = self._connection
+        if connection is None:
+            connection = self._connection = self._connect(until)
+        assert connection.sock is not None  # noqa: S101 -- connected above, for the type checker
+        connection.sock.settimeout(_left(until))
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        if self._origin:
+            headers["Origin"] = self._origin
+        if self._auth:
+            login = f"{self._auth.user}:{self._password(self._auth)}".encode()
+            headers["Authorization"] = "Basic " + base64.b64encode(login).decode()
+        connection.request("POST", self._path, body, headers)
+        answer = connection.getresponse()
+        data = bytearray()
+        while True:
+            if connection.sock is not None:
+                connection.sock.settimeout(_left(until))
+            piece = answer.read1(_CHUNK_BYTES)
+            if not piece:
+                break
+            data += piece
+            if len(data) > MAX_REPLY_BYTES:
+                raise JolokiaError(
+                    "bad_reply",
+                    f"{self.where} sent over {MAX_REPLY_BYTES >> 20} MiB; narrow `queues.include`",
+                )
+        if answer.will_close:
+            self.close()
+        return answer.status, bytes(data)
+
+    def _connect(self, until: float) -> http.client.HTTPConnection:
+        connection: http.client.HTTPConnection
+        if self._secure:
+            connection = http.client.HTTPSConnection(
+                self._host, self._port, timeout=_left(until), context=_context(self._tls, self.where)
+            )
+        else:
+            connection = http.client.HTTPConnection(self._host, self._port, timeout=_left(until))
+        connection.connect()
+        return connection
+
+    def _password(self, auth: Auth) -> str:
+        try:
+            return read_password(auth.password_file)
+        except SecretError as error:
+            raise JolokiaError("auth", f"{self.where}: {error}") from None
+
+    def _read(self, status: int, data: bytes, count: int) -> list[Any]:
+        if status == http.HTTPStatus.UNAUTHORIZED:
+            raise JolokiaError(
+                "auth",
+                f"{self.where} refused the login"
+                + ("" if self._auth else " (none was given)")
+                + "; check `auth`: user and password_file",
+            )
+        if status == http.HTTPStatus.FORBIDDEN:
+            raise JolokiaError("denied", self._denied())
+        if status != http.HTTPStatus.OK:
+            raise JolokiaError(
+                "bad_reply", f"{self.where} answered HTTP {status}; is it the URL of Jolokia itself?"
+            )
+        try:
+            replies = json.loads(data)
+        except (ValueError, RecursionError):
+            raise JolokiaError(
+                "bad_reply", f"{self.where} did not answer JSON; is it the URL of Jolokia itself?"
+            ) from None
+        statuses = {reply.get("status") for reply in _listed(replies) if isinstance(reply, dict)}
+        if statuses == {http.HTTPStatus.FORBIDDEN.value}:
+            raise JolokiaError("denied", self._denied())
+        if not isinstance(replies, list) or len(replies) != count:
+            raise JolokiaError("bad_reply", f"{self.where} did not answer each of the {count} requests")
+        return replies
+
+    def _denied(self) -> str:
+        hint = (
+            "jolokia-access.xml must allow this host and `read` and `search`"
+            if self._origin
+            else "set `origin` to the console's URL, as stock consoles ask for it"
+        )
+        return f"{self.where} forbids it (403): {hint}; see deploy/rights/README.md"
+
+
+def _listed(replies: Any) -> list[Any]:
+    return replies if isinstance(replies, list) else [replies]
+
+
+def _left(until: float) -> float:
+    left = until - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left
+
+
+def _ssl_reason(error: ssl.SSLError) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"{error.verify_message}; check `tls.ca` and the name in the URL"
+    return error.reason or "the handshake failed"
+
+
+def _context(tls: Tls, where: str) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(cafile=str(tls.ca) if tls.ca else None)
+        if tls.cert and tls.key:
+            # Without a password here a key with a pass phrase would ask for it on the terminal.
+            context.load_cert_chain(tls.cert, tls.key, password="")
+    except OSError as error:
+        files = ", ".join(str(file) for file in (tls.ca, tls.cert, tls.key) if file)
+        raise JolokiaError(
+            "tls", f"{where}: {files} cannot be used: {error.strerror or 'not PEM, or not a pair'}"
+        ) from None
+    context.check_hostname = tls.verify == "name"
+    if tls.verify == "none":
+        context.verify_mode = ssl.CERT_NONE
+    return context

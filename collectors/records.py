@@ -168,6 +168,9 @@ _LEDGER = pa.schema(
     ]
 )
 _NOTHING = pa.schema([])
+_SCHEMAS = {"received": _RECEIVED, "ledger": _LEDGER, "alive": _NOTHING, "bye": _NOTHING}
+_FIELDS_OF = {len(schema): tuple(schema) for schema in (_RECEIVED, _LEDGER)}
+_LIMIT = 1 << 62  # of numbers: leaves room to add a window or a horizon without leaving 64 bits
 _KEY = b"inflight"
 _DEFAULTS = {
     f.name: f.default if f.default is not dataclasses.MISSING else {}
@@ -213,7 +216,7 @@ def decode(data: bytes) -> Record:
             if text is None:
                 raise BadRecord("malformed", "an Arrow stream without an Inflight header")
             header = _header(json.loads(text))
-            table = stream.read_all()
+            columns = _columns_of(stream, _SCHEMAS[header.kind])
     except BadRecord:
         raise
     except (
@@ -226,14 +229,10 @@ def decode(data: bytes) -> Record:
         RecursionError,
     ) as error:
         raise BadRecord("malformed", f"{type(error).__name__}: {str(error)[:200]}") from None
-    if table.num_rows > MAX_ROWS:
-        raise BadRecord("oversized", f"{table.num_rows} rows; a record has at most {MAX_ROWS}")
     if header.kind == "received":
-        return Record(header, received=_read_received(header, table))
+        return Record(header, received=_read_received(header, columns))
     if header.kind == "ledger":
-        return Record(header, ledger=_read_ledger(table))
-    if table.num_columns:
-        raise BadRecord("malformed", f"a record of kind {header.kind} has no rows")
+        return Record(header, ledger=_read_ledger(header, columns))
     return Record(header)
 
 
@@ -315,8 +314,7 @@ def _text(name: str, value: Any) -> None:
 
 
 def _int(name: str, value: Any) -> None:
-    # 2**62 leaves room to add a window or a horizon without leaving 64 bits.
-    if type(value) is not int or not 0 <= value < 1 << 62:
+    if type(value) is not int or not 0 <= value < _LIMIT:
         raise BadRecord("malformed", f"header field {name} is not a whole number from 0 to 2^62")
 
 
@@ -403,53 +401,71 @@ _CHECKS: Final[Mapping[str, Any]] = {
 }
 
 
-def _column(table: Any, schema: Any, name: str) -> Any:
-    index = table.schema.get_field_index(name)
-    if index < 0 or table.schema.field(index).type != schema.field(name).type:
-        raise BadRecord("malformed", f"column {name} is missing or not of type {schema.field(name).type}")
-    column = table.column(index).combine_chunks()
-    if isinstance(column, pa.ChunkedArray):
-        column = column.chunk(0) if column.num_chunks else pa.array([], column.type)
-    if column.null_count and not schema.field(name).nullable:
-        raise BadRecord("malformed", f"column {name} has nulls")
-    return column
+def _columns_of(stream: Any, schema: Any) -> list[Any]:
+    """The schema's columns, whole and in its order; BadRecord where the stream has them not."""
+    batches = list(stream)
+    count = sum(batch.num_rows for batch in batches)
+    if count > MAX_ROWS:
+        raise BadRecord("oversized", f"{count} rows; a record has at most {MAX_ROWS}")
+    if schema is _NOTHING:
+        if stream.schema.names:
+            raise BadRecord("malformed", "rows in a record of a kind that has none")
+        return []
+    if len(batches) == 1 and stream.schema.equals(schema):  # as `encode` writes them
+        columns = batches[0].columns
+    else:
+        columns = _gathered(pa.Table.from_batches(batches, stream.schema), schema)
+    for column, wanted in zip(columns, _FIELDS_OF[len(schema)], strict=True):
+        if not wanted.nullable and column.null_count:
+            raise BadRecord("malformed", f"column {wanted.name} has nulls")
+    return cast("list[Any]", columns)
 
 
-def _read_received(header: Header, table: Any) -> Received:
-    columns = {f.name: _column(table, _RECEIVED, f.name) for f in _RECEIVED}
-    ipdv = columns["ipdv_ns"]
-    rows = Received(
-        columns["seq"].to_numpy(),
-        columns["intended_ns"].to_numpy(),
-        columns["sent_ns"].to_numpy(),
-        columns["received_ns"].to_numpy(),
-        ipdv.fill_null(0).to_numpy(zero_copy_only=False),
-        ipdv.is_valid().to_numpy(zero_copy_only=False),
-        columns["flags"].to_numpy(),
-    )
-    start = header.second * SECOND_NS
-    if len(rows.seq):
-        if int(rows.seq.min()) < 0:
-            raise BadRecord("malformed", "a negative sequence number")
-        if not start <= int(rows.sent_ns.min()) <= int(rows.sent_ns.max()) < start + SECOND_NS:
+def _gathered(table: Any, schema: Any) -> list[Any]:
+    found = []
+    for wanted in schema:
+        index = table.schema.get_field_index(wanted.name)
+        if index < 0 or table.schema.field(index).type != wanted.type:
+            raise BadRecord("malformed", f"column {wanted.name} is missing or not of type {wanted.type}")
+        column = table.column(index)
+        found.append(pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], wanted.type))
+    return found
+
+
+def _numbers(column: Any) -> tuple[Ints, NDArray[np.bool_]]:
+    """A nullable column's values, 0 where there is none, and where there is one."""
+    if not column.null_count:
+        return column.to_numpy(), np.ones(len(column), np.bool_)
+    present = column.is_valid().to_numpy(zero_copy_only=False)
+    return column.fill_null(0).to_numpy(zero_copy_only=False), present
+
+
+def _read_received(header: Header, columns: list[Any]) -> Received:
+    seq, intended_ns, sent_ns, received_ns = (column.to_numpy() for column in columns[:4])
+    ipdv_ns, has_ipdv = _numbers(columns[4])
+    rows = Received(seq, intended_ns, sent_ns, received_ns, ipdv_ns, has_ipdv, columns[5].to_numpy())
+    start_ns = header.second * SECOND_NS
+    if start_ns >= _LIMIT:
+        raise BadRecord("malformed", "a second out of range")
+    if len(seq):
+        # All bits of all numbers together: below 0 where one is, and not below the limit where one is not.
+        bits = int(np.bitwise_or.reduce(seq | intended_ns | received_ns | (ipdv_ns ^ (ipdv_ns >> 63))))
+        if not 0 <= bits < _LIMIT:
+            raise BadRecord("malformed", "negative or huge numbers among the rows")
+        # As unsigned numbers, those before the second are huge.
+        if int((sent_ns - start_ns).view(np.uint64).max()) >= SECOND_NS:
             raise BadRecord("malformed", "rows that were not sent in the header's second")
-        for times in (rows.intended_ns, rows.received_ns):
-            if not 0 <= int(times.min()) <= int(times.max()) < 1 << 62:
-                raise BadRecord("malformed", "times out of range")
     return rows
 
 
-def _read_ledger(table: Any) -> Ledger:
-    rows = Ledger(*(_column(table, _LEDGER, f.name).to_numpy() for f in _LEDGER))
+def _read_ledger(header: Header, columns: list[Any]) -> Ledger:
+    if header.second * SECOND_NS >= _LIMIT:
+        raise BadRecord("malformed", "a second out of range")
+    rows = Ledger(*(column.to_numpy() for column in columns))
     if len(rows.first_seq):
         ends = rows.first_seq + rows.length
-        ordered = bool((rows.first_seq[1:] >= ends[:-1]).all())
-        if (
-            int(rows.first_seq.min()) < 0
-            or int(rows.length.min()) < 1
-            or int(ends.max()) >= 1 << 62
-            or not ordered
-        ):
+        bits = int(np.bitwise_or.reduce(rows.first_seq | rows.length | ends))
+        if not 0 <= bits < _LIMIT or not rows.length.all() or (rows.first_seq[1:] < ends[:-1]).any():
             raise BadRecord("malformed", "ledger runs that are empty, negative or overlap")
         if int(rows.outcome.max()) >= len(OUTCOMES):
             raise BadRecord("malformed", f"an outcome above {len(OUTCOMES) - 1}")

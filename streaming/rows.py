@@ -96,7 +96,7 @@ class WindowRow(TypedDict):
     lost: dict[str, int]  # by accepted, presettled, unsettled
     lost_detached: int
     received_though_refused: int
-    moves: dict[str, int]  # "lost>received": since revision 0, cumulative; from `none` what was not known sent
+    moves: dict[str, int]  # "lost>received": cumulative since revision 0; `none`: not known to be sent
     late: int
     duplicate: int
     redelivered: int

@@ -134,7 +134,7 @@ class Window:
             rows.outcome,
             header.due,
             header.backlog,
-            {**header.unsent},
+            dict(header.unsent.items()),
             header.body_bytes,
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import logging
 import selectors
 import socket
 import time
@@ -15,6 +16,7 @@ from cproton_ffi import ffi, lib
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_log = logging.getLogger("inflight.standin")
 _CHUNK_BYTES = 65_536
 _LONGEST_SLEEP_SECONDS = 0.25
 
@@ -241,7 +243,11 @@ class Loop:
                 if wire:
                     self.touched[wire.key] = wire
             elif number in handlers:
-                handlers[number](event)
+                try:
+                    handlers[number](event)
+                except Exception:
+                    # One client's event must not end the router for all others.
+                    _log.exception("event %s failed and was left out", number)
             pop(collector)
 
 

@@ -209,20 +209,14 @@ def _unzigzag(words: Ints) -> Ints:
 
 def _varints(words: Ints) -> bytes:
     """LEB128 of each; counts stay far below the 63 bits where HdrHistogram's ninth byte would differ."""
-    lengths = np.ones(len(words), np.int64)
-    for bits in range(7, 63, 7):
-        more = words >> bits != 0
-        if not more.any():
-            break
-        lengths += more
-    ends = np.cumsum(lengths)
-    out = np.zeros(int(ends[-1]) if len(ends) else 0, np.uint8)
-    starts = ends - lengths
-    for place in range(int(lengths.max()) if len(lengths) else 0):
-        here = lengths > place
-        part = (words[here] >> (7 * place)) & 0x7F
-        out[starts[here] + place] = part | np.where(lengths[here] > place + 1, 0x80, 0)
-    return out.tobytes()
+    if not len(words):
+        return b""
+    width = (int(words.max()).bit_length() + 6) // 7
+    parts = words[:, None] >> (7 * np.arange(width + 1))
+    used = parts != 0
+    used[:, 0] = True
+    digits = (parts[:, :-1] & 0x7F) | (used[:, 1:].astype(np.int64) << 7)
+    return digits[used[:, :-1]].astype(np.uint8).tobytes()
 
 
 def _read_varints(data: NDArray[np.uint8]) -> Ints:

@@ -31,7 +31,7 @@ def unpack(data: bytes) -> dict[str, bytes]:
         magic, version, entries = _HEAD.unpack_from(data)
         if magic != _MAGIC or version > VERSION:
             raise StateError(
-                f"the state is of form {magic!r} {version}, this version reads {_MAGIC!r} up to {VERSION}: run "raise StateError(f"the state is damaged, {len(data)} bytes for {at}; give a new checkpoint")
+                f"the state is of form {magic!r} {version}, this version reads up to {VERSION}: run "
                 "the version that wrote it, or give a new checkpoint, which is rebuilt from Kafka"
             )
         found, at = {}, _HEAD.size

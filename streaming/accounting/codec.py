@@ -70,7 +70,9 @@ def unpack(data: bytes) -> tuple[Any, int]:
 
 def dump_window(window: Window) -> bytes:
     arrays = _Arrays()
-    measures = [_dump_measure(arrays, m) for m in (window.response, window.service, window.jitter)]
+    samples = window.samples
+    samples.flush()
+    measures = [_dump_measure(arrays, m) for m in (samples.response, samples.service, samples.jitter)]
     cells = {
         stream: [[second, *_dump_cell(arrays, cell)] for second, cell in of_stream.items()]
         for stream, of_stream in window.cells.items()
@@ -83,10 +85,10 @@ def dump_window(window: Window) -> bytes:
         }
     meta = [
         window.start_ns,
-        measures,
+        [*measures, samples.negative, samples.last_received_ns, samples.slowest],
         cells,
-        *(window.counts, window.rfc3550_ns, window.routes, window.slowest, window.clock),
-        *(sorted(window.flags), window.last_received_ns, window.revision, window.bases, window.blind_ns),
+        *(window.counts, window.rfc3550_ns, window.routes, window.clock),
+        *(sorted(window.flags), window.revision, window.bases, window.blind_ns),
         *(window.outage_since_ns, origin, window.digest),
     ]
     return pack(meta, b"".join(arrays.parts))
@@ -95,18 +97,20 @@ def dump_window(window: Window) -> bytes:
 def load_window(data: bytes) -> Window:
     meta, place = unpack(data)
     reader = _Reader(data, place)
-    start_ns, measures, cells, *rest = meta
-    response, service, jitter = (_load_measure(reader, each) for each in measures)
-    window = Window(start_ns, response=response, service=service, jitter=jitter)
+    start_ns, measured, cells, *rest = meta
+    window = Window(start_ns)
+    samples = window.samples
+    *measures, samples.negative, samples.last_received_ns, slowest = measured
+    samples.response, samples.service, samples.jitter = (_load_measure(reader, each) for each in measures)
+    samples.slowest = None if slowest is None else tuple(slowest)
     for stream, items in cells.items():
         window.cells[stream] = {second: _load_cell(reader, *item) for second, *item in items}
-    counts, window.rfc3550_ns, routes, slowest, clock, flags, *rest = rest
+    counts, window.rfc3550_ns, routes, clock, flags, *rest = rest
     window.counts.update(counts)
     window.routes.update(routes)
-    window.slowest = None if slowest is None else tuple(slowest)
     window.clock = None if clock is None else tuple(clock)
     window.flags.update(flags)
-    window.last_received_ns, window.revision, bases, window.blind_ns, *rest = rest
+    window.revision, bases, window.blind_ns, *rest = rest
     window.bases.update(bases)
     window.outage_since_ns, origin, window.digest = rest
     if origin is not None:

@@ -57,8 +57,10 @@ class Cache:
         pending: dict[int, int] = {}
         newest: Window | None = None
         for window in windows:
-            if window.last_received_ns:
-                self._last_received_ns = max(self._last_received_ns or 0, window.last_received_ns)
+            window.samples.flush()
+            received_ns = window.samples.last_received_ns
+            if received_ns:
+                self._last_received_ns = max(self._last_received_ns or 0, received_ns)
             _, by_second = self._count(window)
             for second, count in by_second.items():
                 pending[second] = pending.get(second, 0) + count
@@ -81,7 +83,7 @@ class Cache:
             "window_start_ns": start_ns,
             "window_ns": rules.window_ns,
             "sent": sent,
-            "received": 0 if newest is None else newest.response.count,
+            "received": 0 if newest is None else newest.samples.count,
             "pending": sum(pending.values()),
             "suspect": sum(n for second, n in pending.items() if (second + 1) * SECOND_NS <= suspect_ns),
             "oldest_pending_ns": min(pending) * SECOND_NS if pending else None,
@@ -116,7 +118,7 @@ def _response(window: Window, pending: dict[int, int], measured_ns: int) -> tupl
 
     What is missing counts with its age: the true latency is at least that.
     """
-    measure = window.response
+    measure = window.samples.response
     ages = {
         measured_ns - (second + 1) * SECOND_NS: count
         for second, count in sorted(pending.items())

@@ -350,7 +350,7 @@ class PathState:
         self._first_ns = self._next_ns = self._kept_ns = start
         for before in [each for each in self._windows if each < start]:
             window = self._windows.pop(before)
-            self.counters["before_start"] += window.response.count
+            self.counters["before_start"] += window.samples.count
             self._cover(window)
             self._changed.discard(before)
             self._forgotten.append(before)

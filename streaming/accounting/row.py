@@ -68,6 +68,8 @@ class Outages:
 
 def final(about: About, rules: Rules, window: Window, view: View, outages: Outages | None) -> WindowRow:
     """The window's row, its revision not yet raised; `outages` is given, and brought on, at revision 0."""
+    samples = window.samples
+    samples.flush()
     tally = classes.tally(window, view.blind_ns)
     _count_detached(tally, view)
     undelivered = tally.classes[classes.LOST] + tally.classes[classes.REFUSED]
@@ -91,7 +93,7 @@ def final(about: About, rules: Rules, window: Window, view: View, outages: Outag
         reason: sum(each.unsent.get(reason, 0) for each in told) for reason in UNSENT_REASONS
     }
     flags = _flags(about, window, view, tally)
-    slowest = window.slowest
+    slowest = samples.slowest
     return {
         "v": rows.VERSION,
         "mesh": about.mesh,
@@ -119,13 +121,13 @@ def final(about: About, rules: Rules, window: Window, view: View, outages: Outag
         "reordered": window.counts["reordered"],
         "foreign": window.counts["foreign"],
         "unexpected": tally.unexpected,
-        "negative": window.counts["negative"],
+        "negative": samples.negative,
         "due": sum(each.due for each in told),
         "unsent": unsent,
         "sent_bytes": sum(each.body_bytes for each in told),
         "received_bytes": window.counts["received_bytes"],
-        "response": window.response.latency(),
-        "service": window.service.latency(),
+        "response": samples.response.latency(),
+        "service": samples.service.latency(),
         "jitter": _jitter(window),
         "outage_ns": outage_ns,
         "outage_since_ns": window.outage_since_ns,
@@ -213,7 +215,7 @@ def _stalled(window: Window) -> int:
 
 
 def _jitter(window: Window) -> Jitter | None:
-    measure = window.jitter
+    measure = window.samples.jitter
     if not measure.count:
         return None
     return {

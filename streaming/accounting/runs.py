@@ -21,8 +21,17 @@ class Runs:
 
     def add(self, seq: Ints, sent_ns: Ints) -> Mask | None:
         """Take in numbers in order of arrival; a mask of those not seen before, or None where all are new."""
-        block, fresh = _blocks(seq, sent_ns)
         table = self.table
+        steps = seq[1:] - seq[:-1]
+        if (steps == 1).all():  # the main road
+            first, end = int(seq[0]), int(seq[-1]) + 1
+            if len(table) and first == table[-1, END]:
+                self.table = table = table.copy()
+                table[-1, END], table[-1, LAST_SENT] = end, sent_ns[-1]
+                return None
+            block, fresh = np.array([[first, end, sent_ns[0], sent_ns[-1]]], np.int64), None
+        else:
+            block, fresh = _blocks(seq, sent_ns)
         if not len(table):
             self.table = block
             return fresh

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from collectors.records import FLAG_REDELIVERED, FLAG_REORDERED, Header, Ledger, Received
 from streaming.accounting import bounds
-from streaming.accounting.measure import Measure
-from streaming.accounting.runs import Runs
+from streaming.accounting.runs import END, FIRST, Runs
+from streaming.accounting.samples import Samples
 
 Ints = NDArray[np.int64]
 
-COUNTS: Final = ("duplicate", "redelivered", "reordered", "negative", "late", "foreign", "received_bytes")
+COUNTS: Final = ("duplicate", "redelivered", "reordered", "late", "foreign", "received_bytes")
 
 
 class TooMuch(Exception):  # noqa: N818 -- it is the record that is too much
@@ -57,16 +57,12 @@ class Cell:
 class Window:
     start_ns: int
     cells: dict[str, dict[int, Cell]] = field(default_factory=dict)  # by stream, by second
-    response: Measure = field(default_factory=Measure)
-    service: Measure = field(default_factory=Measure)
-    jitter: Measure = field(default_factory=Measure)
+    samples: Samples = field(default_factory=Samples)
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTS, 0))
     rfc3550_ns: int = 0
     routes: dict[str, int] = field(default_factory=dict)
-    slowest: tuple[str, int, int] | None = None  # stream, number, response
     clock: tuple[int, int] | None = None  # offset and bound, of the largest bound
     flags: set[str] = field(default_factory=set)
-    last_received_ns: int = 0
 
     # Of the final window, fixed at revision 0; -1: it is not final yet.
     revision: int = -1
@@ -96,7 +92,8 @@ class Window:
         fresh = cell.runs.add(rows.seq, rows.sent_ns)
         counts = self.counts
         counts["received_bytes"] += header.body_bytes
-        if rows.flags.any():
+        flagged = rows.flags.any()
+        if flagged:
             counts["redelivered"] += int(np.count_nonzero(rows.flags & FLAG_REDELIVERED))
         if fresh is not None:
             counts["duplicate"] += len(fresh) - int(np.count_nonzero(fresh))
@@ -114,8 +111,13 @@ class Window:
         clock = header.clock.get(header.stream)
         if clock is not None and (self.clock is None or clock.bound_ns > self.clock[1]):
             self.clock = clock.offset_ns, clock.bound_ns
-        if len(rows.seq):
-            self._measure(header.stream, rows)
+        if not len(rows.seq):
+            return
+        if flagged:
+            counts["reordered"] += int(np.count_nonzero(rows.flags & FLAG_REORDERED))
+        if self.revision >= 0:
+            counts["late"] += len(rows.seq)
+        self.samples.add(header.stream, rows)
 
     def tell(self, header: Header, rows: Ledger) -> None:
         """Take in a ledger, unless a higher revision is known; TooMuch leaves the window as it was."""
@@ -138,27 +140,6 @@ class Window:
             header.body_bytes,
         )
 
-    def _measure(self, stream: str, rows: Received) -> None:
-        counts = self.counts
-        if self.revision >= 0:
-            counts["late"] += len(rows.seq)
-        if rows.flags.any():
-            counts["reordered"] += int(np.count_nonzero(rows.flags & FLAG_REORDERED))
-        response = rows.received_ns - rows.intended_ns
-        service = rows.received_ns - rows.sent_ns
-        self.response.record(response)
-        self.service.record(service)
-        if rows.has_ipdv.all():
-            self.jitter.record(rows.ipdv_ns, absolute=True)
-        else:
-            self.jitter.record(rows.ipdv_ns[rows.has_ipdv], absolute=True)
-        if self.service.least < 0 or self.response.least < 0:
-            counts["negative"] += int(np.count_nonzero((service < 0) | (response < 0)))
-        largest = int(response.argmax())
-        if self.slowest is None or int(response[largest]) > self.slowest[2]:
-            self.slowest = stream, int(rows.seq[largest]), int(response[largest])
-        self.last_received_ns = max(self.last_received_ns, int(rows.received_ns.max()))
-
     def _routes(self, routes: Mapping[str, int]) -> None:
         for route, count in routes.items():
             known = route in self.routes or len(self.routes) < bounds.ROUTES
@@ -170,7 +151,7 @@ def _bounded(cell: Cell, seq: Ints) -> None:
     low, high = int(seq.min()), int(seq.max())
     table = cell.runs.table
     if len(table):
-        low, high = min(low, int(table[0, 0])), max(high, int(table[-1, 1]))
+        low, high = min(low, int(table[0, FIRST])), max(high, int(table[-1, END]))
     told = cell.told
     if told is not None and len(told.first):
         low, high = min(low, int(told.first[0])), max(high, int(told.first[-1]))

@@ -10,6 +10,7 @@ import numpy as np
 
 from collectors.metrics import LATENCY_BUCKETS_SECONDS
 from collectors.records import UNSENT_REASONS, Ints
+from streaming.exporter.moves import MOVES, steps
 from streaming.exporter.slo import Objective
 from streaming.histogram import decode, indexes
 from streaming.rows import CLASSES, Class, Latency, WindowRow
@@ -17,8 +18,6 @@ from streaming.rows import CLASSES, Class, Latency, WindowRow
 Result = Literal["used", "repeat", "old"]
 BASES: Final = ("response", "service")
 BUCKETS_NS: Final = tuple(round(bound * 1e9) for bound in LATENCY_BUCKETS_SECONDS)
-# Received comes first among the classes, so nothing moves away from it.
-MOVES: Final = tuple(f"{a}>{b}" for a in CLASSES if a != "received" for b in CLASSES if a != b)
 PLAIN: Final = (
     *("sent", "late", "duplicate", "redelivered", "reordered", "foreign", "unexpected", "negative"),
     *("sent_bytes", "received_bytes", "outage_ns"),
@@ -38,6 +37,7 @@ class Revised(NamedTuple):
 
     revision: int
     moves: Mapping[str, int]
+    late: int
 
 
 @dataclass(slots=True)
@@ -130,13 +130,14 @@ class Book:
             return "old"
         if start_ns < self.high_ns - self.keep_ns:
             return "repeat"
-        before = self.revised.get(start_ns, Revised(0, {}))
+        before = self.revised.get(start_ns, Revised(0, {}, 0))
         if row["revision"] <= before.revision:
             return "repeat"
-        for move in {**before.moves, **row["moves"]}:
-            # Moves are cumulative since revision 0, and those of one message follow another: they only grow.
-            _add(self.counts, f"moved.{move}", max(0, row["moves"].get(move, 0) - before.moves.get(move, 0)))
-        self.revised[start_ns] = Revised(row["revision"], dict(row["moves"]))
+        for move, count in steps(before.moves, row["moves"]).items():
+            _add(self.counts, f"moved.{move}", count)
+        # What is late comes after revision 0 by its nature.
+        _add(self.counts, "late", max(0, row["late"] - before.late))
+        self.revised[start_ns] = Revised(row["revision"], dict(row["moves"]), row["late"])
         return "used"
 
     def _counted(self, row: WindowRow) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collectors.records import UNSENT_REASONS
-from streaming.exporter.book import MOVES, PLAIN
+from streaming.exporter.book import PLAIN
+from streaming.exporter.moves import MOVES, NONE, RARE_MOVES
 from streaming.rows import WindowRow
 
 
@@ -27,7 +28,7 @@ def faults(row: WindowRow) -> list[str]:
         found.append(f"lost while detached {row['lost_detached']} of {classes.get('lost', 0)} lost")
     if row["revision"] == 0 and row["moves"]:
         found.append("moves in revision 0")
-    found += [f"unknown move {move}" for move in row["moves"] if move not in MOVES]
+    found += [f"unknown move {move}" for move in row["moves"] if move not in {*MOVES, *RARE_MOVES}]
     found += [
         f"unknown reason {reason} for unsent" for reason in row["unsent"] if reason not in UNSENT_REASONS
     ]
@@ -48,4 +49,8 @@ def _before_moves(row: WindowRow) -> list[str]:
         source, _, target = move.partition(">")
         before[source] = before.get(source, 0) + count
         before[target] = before.get(target, 0) - count
-    return [f"moves make {name} {value} in revision 0" for name, value in before.items() if value < 0]
+    return [
+        f"moves make {name} {value} in revision 0"
+        for name, value in before.items()
+        if value < 0 and name != NONE
+    ]

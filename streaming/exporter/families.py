@@ -7,7 +7,7 @@ from typing import Final
 
 from collectors.metrics import CATALOGUE
 from collectors.records import UNSENT_REASONS
-from streaming.exporter.book import MOVES
+from streaming.exporter.moves import MOVES, RARE_MOVES
 from streaming.exporter.path import Path
 from streaming.rows import CLASSES, Latency
 
@@ -41,7 +41,8 @@ def _labelled(label: str, prefix: str, names: Sequence[str]) -> Samples:
 
 
 def _moves(path: Path) -> Iterator[Sample]:
-    for move in MOVES:
+    seen = [move for move in RARE_MOVES if f"moved.{move}" in path.book.counts]
+    for move in (*MOVES, *seen):
         source, _, target = move.partition(">")
         yield f',from="{source}",to="{target}"', path.book.counts[f"moved.{move}"]
 

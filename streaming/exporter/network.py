@@ -147,6 +147,7 @@ def _broker(key: tuple[str, str], target: _Target, now_ns: int) -> Json:
         "up": who.get("up") is not False,
         "stale": target.stale(now_ns),
         "at_seconds": target.at_ns / 1e9,
+        "reason": _text(who, "reason"),
         "version": _text(who, "version"),
         "product": _text(who, "product"),
     }
@@ -158,7 +159,7 @@ def _queue(key: tuple[str, str], row: Json, target: _Target, now_ns: int) -> Jso
         "broker": key[1],
         "queue": _text(row, "queue"),
         "address": _text(row, "address"),
-        "stale": target.stale(now_ns),
+        "stale": target.stale(now_ns) or next(iter(target.rows("broker")), {}).get("up") is False,
         "messages": _number(row, "messages"),
         "consumers": _number(row, "consumers"),
         "in_rate": _rate(_number(row, "added_added"), target.interval_ns),

@@ -88,10 +88,19 @@ class Path:
 
     @property
     def outage_ns(self) -> int:
-        """Nothing delivered for so long, by the path's own time: a halted pipeline is no outage."""
-        if self.live is None or self.live["outage_since_ns"] is None:
+        """Nothing delivered for so long, by the path's own time: a halted pipeline is no outage.
+
+        Final windows tell it exactly, but a settle time later; until then the missing messages do.
+        """
+        live = self.live
+        if live is None:
             return 0
-        return max(0, self.live["at_ns"] - self.live["outage_since_ns"])
+        final_ns = 0 if live["outage_since_ns"] is None else live["at_ns"] - live["outage_since_ns"]
+        receivers = [end["frontier_ns"] for end in live["ends"] if end["role"] == "receiver"]
+        if not live["suspect"] or not receivers or live["oldest_pending_ns"] is None:
+            return max(0, final_ns)
+        since_ns = max(live["oldest_pending_ns"], live["last_received_ns"] or 0)
+        return max(0, final_ns, min(receivers) - since_ns)
 
 
 def without_histograms(row: WindowRow) -> WindowRow:

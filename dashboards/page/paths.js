@@ -22,8 +22,8 @@ const COLUMNS = [
   ["unobserved", "wide", (p) => p.classes.unobserved, (p) => count(p.classes.unobserved)],
   ["suspect", "wide", (p) => p.suspect, (p) => count(p.suspect)],
   ["jitter", "wide", jitter, (p) => latency(jitter(p))],
-  ["received", "", (p, now) => (p.last_received_seconds === null ? null : Math.max(0, now - p.last_received_seconds)),
-    (p, now) => (p.last_received_seconds === null ? "–" : `${duration(Math.max(0, now - p.last_received_seconds))} ago`)],
+  ["age", "", (p, now) => (p.last_received_seconds === null ? null : Math.max(0, now - p.last_received_seconds)),
+    (p, now) => (p.last_received_seconds === null ? "–" : duration(Math.max(0, now - p.last_received_seconds)))],
 ];
 const ALARMING = new Set(["lost", "suspect"]);
 

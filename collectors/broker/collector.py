@@ -36,6 +36,7 @@ class BrokerSeen:
     tallied: Tallied | None
     failure: str | None
     seconds: float
+    interval_ns: int
 
 
 class BrokerCollector:
@@ -140,7 +141,7 @@ class BrokerCollector:
             self._outlet.publish(record)
         self._tell(view, tallied)
         self._pace.succeeded(time.monotonic())
-        self._seen(BrokerSeen(mesh, self.name, view, tallied, None, seconds))
+        self._seen(BrokerSeen(mesh, self.name, view, tallied, None, seconds, interval_ns))
 
     def _tell(self, view: BrokerView, tallied: Tallied) -> None:
         if self._said is not None:
@@ -174,4 +175,4 @@ class BrokerCollector:
         if text != self._said:
             _log.warning("broker %s: %s", self.name, text)
         self._said = text
-        self._seen(BrokerSeen(mesh, self.name, None, None, text, seconds))
+        self._seen(BrokerSeen(mesh, self.name, None, None, text, seconds, self._broker.interval))

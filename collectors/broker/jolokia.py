@@ -211,7 +211,7 @@ class Jolokia:
 
     def _denied(self) -> str:
         hint = (
-            "jolokia-access.xml must allow this host and `read` and `search`"
+            f"jolokia-access.xml must allow this host, the Origin {self._origin}, `read` and `search`"
             if self._origin
             else "set `origin` to the console's URL, as stock consoles ask for it"
         )

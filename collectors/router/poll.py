@@ -143,7 +143,9 @@ class Poll:
         if denied:
             self._fail(sent.asked, "denied", f"may not send to {sent.request.to}")
         else:
-            self._fail(sent.asked, "unreachable", f"a request to {sent.request.to} came back {outcome}")
+            self._fail(
+                sent.asked, "unreachable", f"nobody at {sent.request.to} (the request came back {outcome})"
+            )
         self._settled(sent.asked, now_ns)
 
     def expire(self, now_ns: int) -> None:

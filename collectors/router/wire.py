@@ -19,6 +19,12 @@ MAX_REPLY_BYTES: Final = 32 << 20
 _READ_BYTES: Final = 1 << 20
 _UNAUTHORIZED: Final = "amqp:unauthorized-access"
 
+_OUTCOMES: Final = {
+    Delivery.REJECTED: "rejected",
+    Delivery.RELEASED: "released",
+    Delivery.MODIFIED: "modified",
+}
+
 Failure = Literal["timeout", "refused", "auth", "tls", "denied", "lost"]
 
 
@@ -54,6 +60,7 @@ class Wire:
         self._incoming: deque[bytes | Undelivered] = deque()
         self._problem: WireError | None = None
         self._secure = options.tls
+        self._mechanisms = options.mechanisms
         until = time.monotonic() + timeout_seconds
         self._socket = _connect(options, timeout_seconds)
         self._selector = selectors.DefaultSelector()
@@ -170,7 +177,7 @@ class Wire:
         else:
             self._transport.close_tail()
             self._process()
-            self._fail("lost", f"{self.where} closed the connection")
+            self._ended()
 
     def _write(self) -> None:
         while (pending := self._transport.pending()) > 0:
@@ -183,7 +190,8 @@ class Wire:
                 return
             self._transport.pop(sent)
         if pending < 0:
-            self._fail("lost", f"{self.where} closed the connection")
+            self._process()
+            self._ended()
 
     def _process(self) -> None:
         while (event := self._events.peek()) is not None:
@@ -205,7 +213,7 @@ class Wire:
                     condition = delivery.remote.condition
                     denied = condition is not None and condition.name == _UNAUTHORIZED
                     self._incoming.append(
-                        Undelivered(delivery.tag, str(delivery.remote_state).lower(), denied)
+                        Undelivered(delivery.tag, _OUTCOMES.get(delivery.remote_state, "unsettled"), denied)
                     )
                 delivery.settle()
             return
@@ -235,17 +243,32 @@ class Wire:
         condition = self._transport.condition
         name = condition.name if condition else ""
         text = (condition.description if condition else "") or name or "unknown"
-        if name == _UNAUTHORIZED or self._transport.sasl().outcome not in {None, SASL.OK}:
-            self._fail(
-                "auth",
-                f"{self.where} refused the login ({text}); check `sasl`: mechanism, user and password_file",
-            )
+        if name == _UNAUTHORIZED or self._login_failed():
+            self._refused(text)
         elif self._secure and any(word in text.lower() for word in ("ssl", "tls", "certificate")):
             self._fail("tls", f"{self.where}: TLS failed: {text}; check `tls.ca` and the name in the URL")
         elif "timeout" in text.lower():
             self._fail("timeout", f"{self.where} fell silent: {text}")
         else:
             self._fail("lost", f"{self.where}: {text}")
+
+    def _ended(self) -> None:
+        """The end of the stream, unless something said before why."""
+        if self._login_failed():
+            self._refused(f"it does not take {self._mechanisms}")
+        elif not self.reply_to:
+            self._fail("lost", f"{self.where} hung up before AMQP began; is it a router's AMQP port?")
+        else:
+            self._fail("lost", f"{self.where} closed the connection")
+
+    def _login_failed(self) -> bool:
+        return self._transport.sasl().outcome not in {None, SASL.OK}
+
+    def _refused(self, text: str) -> None:
+        self._fail(
+            "auth",
+            f"{self.where} refused the login ({text}); check `sasl`: mechanism, user and password_file",
+        )
 
     def _fail(self, failure: Failure, text: str) -> None:
         if self._problem is None:

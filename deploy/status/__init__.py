@@ -1,0 +1,1 @@
+"""`inflight status`: a mesh and its brokers as they are now."""

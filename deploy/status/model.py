@@ -1,0 +1,229 @@
+"""What status tells, worst first, as plain data; nothing of terminals or of the network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from collectors.broker.collector import BrokerSeen
+from collectors.router.mesh import MeshView
+from collectors.router.names import INTERNAL
+from collectors.router.tally import LINK_COUNTERS, TOTAL_COUNTERS, Entry
+from collectors.router.view import LinkGroup
+
+Json = dict[str, Any]
+Level = Literal["bad", "odd"]
+
+_FULL: Final = 0.9  # of a disk, of memory, of file descriptors
+_BETWEEN_ROUTERS: Final = frozenset({"inter-router", "router-data", "inter-edge"})
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that an operator wants to know first: where, and what. `weight` orders those of a level."""
+
+    level: Level
+    where: str
+    text: str
+    weight: float = 0
+
+
+@dataclass(slots=True)
+class Status:
+    """All of it; rows are sorted, the worst first."""
+
+    findings: list[Finding] = field(default_factory=list)
+    routers: list[Json] = field(default_factory=list)
+    edges: list[Json] = field(default_factory=list)
+    links: list[Json] = field(default_factory=list)
+    brokers: list[Json] = field(default_factory=list)
+    queues: list[Json] = field(default_factory=list)
+
+    def as_json(self) -> Json:
+        findings = [{"level": f.level, "where": f.where, "text": f.text} for f in self.findings]
+        return {
+            "findings": findings,
+            "routers": self.routers,
+            "edges": self.edges,
+            "links": self.links,
+            "brokers": self.brokers,
+            "queues": self.queues,
+        }
+
+
+def status(meshes: Iterable[MeshView], brokers: Iterable[BrokerSeen]) -> Status:
+    """From the newest view of each."""
+    found = Status()
+    for mesh in meshes:
+        _mesh(found, mesh)
+    for broker in brokers:
+        _broker(found, broker)
+    found.findings.sort(key=lambda f: (f.level, -f.weight, f.where))
+    found.routers.sort(key=lambda r: (r["up"], -r["undelivered"], r["router"]))
+    found.links.sort(key=lambda k: (-k["undelivered"], -k["dropped"], -k["per_second"], k["router"]))
+    found.queues.sort(key=lambda q: (q["consumers"] > 0, -q["messages"], q["queue"]))
+    return found
+
+
+def _mesh(found: Status, mesh: MeshView) -> None:
+    if mesh.failure:
+        found.findings.append(Finding("bad", mesh.mesh, mesh.failure))
+    for router, reason in mesh.down.items():
+        if not mesh.failure:
+            found.findings.append(Finding("bad", router, f"does not answer: {reason}"))
+        found.routers.append({"mesh": mesh.mesh, "router": router, "up": False, **_NO_ROUTER})
+    seconds = mesh.interval_ns / 1e9
+    for router, view in mesh.views.items():
+        tallied = mesh.tallied[router]
+        totals = dict(zip(TOTAL_COUNTERS, tallied.totals.added, strict=True))
+        found.routers.append(
+            {
+                "mesh": mesh.mesh,
+                "router": router,
+                "up": True,
+                "mode": view.mode,
+                "version": view.version,
+                "uptime_seconds": view.uptime_seconds,
+                "connections": len(view.rows("connection")),
+                "links": len(view.rows("link")),
+                "in_per_second": _rate(totals["ingress"], seconds),
+                "out_per_second": _rate(totals["egress"], seconds),
+                "undelivered": sum(e.gauges.get("undelivered", 0) for e in tallied.links.values()),
+                "unsettled": sum(e.gauges.get("unsettled", 0) for e in tallied.links.values()),
+            }
+        )
+        for group, entry in tallied.links.items():
+            _link(found, mesh, router, group, entry, seconds)
+        found.findings += _router_findings(router, view.tables)
+    for edge in mesh.graph.edges:
+        found.edges.append({"mesh": mesh.mesh, "edge": edge.pair.id, "up": edge.up, "cost": edge.cost})
+        if not edge.up and not mesh.failure:
+            found.findings.append(Finding("bad", edge.pair.id, "the link between these routers is down"))
+
+
+_NO_ROUTER: Final[Json] = {
+    **dict.fromkeys(("mode", "version", "uptime_seconds"), None),
+    **dict.fromkeys(
+        ("connections", "links", "in_per_second", "out_per_second", "undelivered", "unsettled"), 0
+    ),
+}
+
+
+def _link(found: Status, mesh: MeshView, router: str, group: LinkGroup, entry: Entry, seconds: float) -> None:
+    if not entry.members or (group.address in {"", INTERNAL} and group.type not in _BETWEEN_ROUTERS):
+        return
+    added = dict(zip(LINK_COUNTERS, entry.added, strict=True))
+    row: Json = {
+        "mesh": mesh.mesh,
+        "router": router,
+        "peer": group.peer,
+        "address": group.address,
+        "direction": group.direction,
+        "links": entry.members,
+        "per_second": _rate(added["deliveries"], seconds),
+        "undelivered": entry.gauges["undelivered"],
+        "unsettled": entry.gauges["unsettled"],
+        "dropped": added["dropped_presettled"],
+        "refused": added["rejected"] + added["released"] + added["modified"],
+        "credit": entry.gauges["credit"],
+        "zero_credit_seconds": entry.gauges["zero_credit_seconds"],
+    }
+    found.links.append(row)
+    where = f"{router} {group.direction} {group.address or group.peer}"
+    if row["dropped"]:
+        found.findings.append(
+            Finding("bad", where, f"{row['dropped']} presettled messages dropped just now", row["dropped"])
+        )
+    if row["undelivered"]:
+        wait = row["zero_credit_seconds"]
+        why = f"; the receiver has given no credit for {wait} s" if wait else ""
+        found.findings.append(
+            Finding("odd", where, f"{row['undelivered']} messages wait to go out{why}", row["undelivered"])
+        )
+    if row["refused"]:
+        found.findings.append(
+            Finding("odd", where, f"{row['refused']} messages refused just now", row["refused"])
+        )
+
+
+def _router_findings(router: str, tables: dict[str, list[Json]]) -> Iterator[Finding]:
+    for entity, title, good in (
+        ("connector", "connector", "SUCCESS"),
+        ("auto_link", "auto-link", "active"),
+        ("link_route", "link route", "active"),
+    ):
+        for row in tables.get(entity, []):
+            if row["status"] not in {good, None}:
+                said = row.get("last_error") or row.get("message") or row["status"]
+                yield Finding("bad", router, f"{title} {row['name']} is not up: {said}")
+
+
+def _broker(found: Status, seen: BrokerSeen) -> None:
+    if seen.view is None or seen.tallied is None:
+        found.findings.append(Finding("bad", seen.broker, seen.failure or "not polled"))
+        found.brokers.append({"broker": seen.broker, "up": False})
+        return
+    view, tallied = seen.view, seen.tallied
+    own, system = view.one("broker"), view.one("system")
+    heap = view.pools.get("heap", {})
+    shares = {
+        "memory for messages": own.get("address_memory_ratio"),
+        "disk": own.get("disk_ratio"),
+        "heap": _share(heap.get("used"), heap.get("max")),
+        "file descriptors": (system.get("open_fds") or 0) / system["max_fds"]
+        if system.get("max_fds")
+        else None,
+    }
+    found.brokers.append(
+        {
+            "broker": seen.broker,
+            "up": True,
+            "product": view.product.title,
+            "version": own.get("version"),
+            "connections": own.get("connections"),
+            "uptime_seconds": (own.get("uptime_ms") or 0) // 1000,
+            **{name.replace(" ", "_"): share for name, share in shares.items()},
+        }
+    )
+    for name, share in shares.items():
+        if share is not None and share >= _FULL:
+            found.findings.append(Finding("bad", seen.broker, f"{name} {share:.0%} full", share))
+    for row, _ in tallied.addresses:
+        if row.get("paging"):
+            text = f"address {row['address']} is paging to disk"
+            found.findings.append(Finding("odd", seen.broker, text))
+    for row, counted in tallied.queues:
+        _queue(found, seen.broker, row, counted.added, seen.interval_ns / 1e9)
+
+
+def _queue(found: Status, broker: str, row: Json, added: dict[str, int], seconds: float) -> None:
+    queue = {
+        "broker": broker,
+        "queue": row["queue"],
+        "messages": row.get("messages") or 0,
+        "consumers": row.get("consumers") or 0,
+        "delivering": row.get("delivering") or 0,
+        "added_per_second": _rate(added["added"], seconds),
+        "acknowledged_per_second": _rate(added["acknowledged"], seconds),
+        "expired": added["expired"],
+        "killed": added["killed"],
+    }
+    found.queues.append(queue)
+    where = f"{broker} {row['queue']}"
+    if queue["messages"] and not queue["consumers"]:
+        text = f"{queue['messages']} messages and no consumer"
+        found.findings.append(Finding("odd", where, text, queue["messages"]))
+    for name in ("expired", "killed"):
+        if queue[name]:
+            found.findings.append(
+                Finding("bad", where, f"{queue[name]} messages {name} just now", queue[name])
+            )
+
+
+def _rate(added: int, seconds: float) -> float:
+    return round(added / seconds, 1) if seconds > 0 else 0.0
+
+
+def _share(used: int | None, most: int | None) -> float | None:
+    return (used or 0) / most if most else None

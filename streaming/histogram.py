@@ -216,7 +216,7 @@ def _varints(words: Ints) -> bytes:
     used = parts != 0
     used[:, 0] = True
     digits = (parts[:, :-1] & 0x7F) | (used[:, 1:].astype(np.int64) << 7)
-    return digits[used[:, :-1]].astype(np.uint8).tobytes()
+    return bytes(digits[used[:, :-1]].astype(np.uint8))
 
 
 def _read_varints(data: NDArray[np.uint8]) -> Ints:

@@ -43,6 +43,15 @@ class End:
     gaps: spans.Spans = field(default_factory=list)
     detached: spans.Spans = field(default_factory=list)
 
+    @classmethod
+    def first_seen(cls, header: Header) -> End:
+        """Of the first record that is seen of it; numbers declared as given up before it count as seen."""
+        base = header.number
+        for gap in sorted(header.gaps, reverse=True):
+            if gap.last + 1 == base:
+                base = gap.first
+        return cls(header.role, header.name, header.run, header.observed_from_ns, base)
+
     @property
     def key(self) -> Key:
         return self.role, self.name, self.run

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -21,26 +21,15 @@ SUSPECT_AT_LEAST_NS: Final = SECOND_NS
 SUSPECT_TIMES: Final = 3  # the last final p99.9
 
 
-class Cache:
+class Shown:
     """Remembers what was counted of windows that did not change since."""
 
     def __init__(self) -> None:
         self._counted: dict[int, tuple[int, dict[int, int]]] = {}  # sent, and pending by second
-        self._last_received_ns: int | None = None
+        self.last_received_ns: int | None = None
 
     def changed(self, start: int) -> None:
         self._counted.pop(start, None)
-
-    closed = changed
-
-    def dump(self) -> Any:
-        return self._last_received_ns
-
-    @classmethod
-    def load(cls, raw: Any) -> Cache:
-        found = cls()
-        found._last_received_ns = raw
-        return found
 
     def row(
         self,
@@ -60,7 +49,7 @@ class Cache:
             window.samples.flush()
             received_ns = window.samples.last_received_ns
             if received_ns:
-                self._last_received_ns = max(self._last_received_ns or 0, received_ns)
+                self.last_received_ns = max(self.last_received_ns or 0, received_ns)
             _, by_second = self._count(window)
             for second, count in by_second.items():
                 pending[second] = pending.get(second, 0) + count
@@ -88,7 +77,7 @@ class Cache:
             "suspect": sum(n for second, n in pending.items() if (second + 1) * SECOND_NS <= suspect_ns),
             "oldest_pending_ns": min(pending) * SECOND_NS if pending else None,
             "behind_ns": max(0, *behind) if behind else 0,
-            "last_received_ns": self._last_received_ns,
+            "last_received_ns": self.last_received_ns,
             "outage_since_ns": outage_since_ns,
             "duplicate": 0 if newest is None else newest.counts["duplicate"],
             "response": response,

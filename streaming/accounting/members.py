@@ -85,10 +85,16 @@ class Members:
         """Those that may still tell something."""
         return [end for end in self.ends.values() if self.life(end).stop_ns is None]
 
-    def frontier_ns(self) -> tuple[int, bool]:
-        """Until when all ends that live have measured; and whether any lives."""
-        frontiers = [end.frontier_ns for end in self.living()]
-        return (min(frontiers), True) if frontiers else (self.newest_ns, False)
+    def frontier_ns(self) -> int | None:
+        """Until when all ends that live have measured; None where none lives."""
+        # An end is no member of what was settled before it began, wherever its frontier stands.
+        return min((max(end.frontier_ns, end.start_ns) for end in self.living()), default=None)
+
+    def settled_ns(self, frontier_ns: int | None) -> int:
+        """Windows that begin before are final: all their members have measured far enough, or have ended."""
+        if frontier_ns is not None:
+            return frontier_ns - self.rules.settle_ns - self.rules.window_ns + 1
+        return max((self.life(end).stop_ns or 0 for end in self.ends.values()), default=0)
 
     def view(self, start_ns: int, deadline_ns: int) -> View:
         """Of the window from `start_ns`, whose messages may arrive until `deadline_ns`."""

@@ -1,0 +1,44 @@
+"""Which records the accounting does not take in, whatever else is known of the path."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from collectors.records import SECOND_NS, Header, Record
+from streaming.accounting import bounds
+
+
+class Rejected(Exception):  # noqa: N818 -- it is the record that is rejected
+    """Why a record was not taken in, or not wholly."""
+
+    def __init__(self, reason: bounds.Reason, detail: str) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason: Final = reason
+        self.detail: Final = detail
+
+
+def check(record: Record, path: str, append_ns: int) -> None:
+    """Rejected where the record cannot be meant for this path or this time."""
+    header = record.header
+    if header.path != path:
+        raise Rejected("alien", f"a record of path {header.path!r} came to path {path!r}")
+    if header.kind == "received" and (header.role != "receiver" or not header.stream):
+        raise Rejected("alien", "`received` comes from a receiver, and names the stream")
+    if header.kind == "ledger" and (header.role != "sender" or header.stream != header.run):
+        raise Rejected("alien", "a `ledger` comes from the sender whose stream it is")
+    newest_ns = header.frontier_ns
+    if record.received is not None and len(record.received.seq):
+        newest_ns = max(newest_ns, int(record.received.received_ns.max()))
+    if record.received is not None or record.ledger is not None:
+        newest_ns = max(newest_ns, header.second * SECOND_NS)
+    if newest_ns > append_ns + bounds.AHEAD_NS:
+        raise Rejected("future", f"of {(newest_ns - append_ns) // SECOND_NS} s after Kafka took it")
+    if header.observed_from_ns > header.frontier_ns:
+        raise Rejected("times", "it measured until before it began to")
+    _check_gaps(header)
+
+
+def _check_gaps(header: Header) -> None:
+    for gap in header.gaps:
+        if gap.first > gap.last or gap.last >= header.number or gap.from_ns > gap.to_ns:
+            raise Rejected("times", f"a gap that is none: {tuple(gap)} before record {header.number}")

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from certificates import Authority
 from helpers import OPTIONAL, optional
 
 if TYPE_CHECKING:
     from deploy.embedded.artemis import Artemis
+    from deploy.embedded.guarded import Guard
     from deploy.embedded.kafka import Kafka
     from deploy.embedded.network import Network
 
@@ -35,6 +37,42 @@ def artemis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Artemis]:
     from deploy.embedded.artemis import Artemis  # noqa: PLC0415 -- the same
 
     with Artemis.alone(tmp_path_factory.mktemp("artemis")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    """Issues the certificates of this test run."""
+    return Authority(tmp_path_factory.mktemp("authority"))
+
+
+@pytest.fixture(scope="session")
+def guard(authority: Authority, tmp_path_factory: pytest.TempPathFactory) -> Guard:
+    """Server certificate, user and password of `guarded_kafka` and `guarded_artemis`."""
+    from deploy.embedded import secret  # noqa: PLC0415 -- the same
+    from deploy.embedded.guarded import Guard  # noqa: PLC0415 -- the same
+
+    server = authority.issue("server")
+    password_file = tmp_path_factory.mktemp("guard") / "password"
+    secret.password(password_file)
+    return Guard(ca=authority.ca, cert=server.cert, key=server.key, password_file=password_file)
+
+
+@pytest.fixture(scope="session")
+def guarded_kafka(guard: Guard, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
+    """A Kafka that can also be reached by TLS and SCRAM-SHA-512 or PLAIN, at `guarded_bootstrap`."""
+    from deploy.embedded.kafka import Kafka  # noqa: PLC0415 -- the same
+
+    with Kafka.alone(tmp_path_factory.mktemp("guarded-kafka"), guard=guard) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def guarded_artemis(guard: Guard, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Artemis]:
+    """An Artemis that can also be reached by TLS and PLAIN, at `guarded_url`."""
+    from deploy.embedded.artemis import Artemis  # noqa: PLC0415 -- the same
+
+    with Artemis.alone(tmp_path_factory.mktemp("guarded-artemis"), guard=guard) as running:
         yield running
 
 

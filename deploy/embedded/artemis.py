@@ -8,6 +8,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from deploy import jvm
 from deploy.embedded import http, java, secret
+from deploy.embedded.guarded import Guard
 from deploy.embedded.ports import LOOPBACK, accepts, free_port
 from deploy.embedded.process import Part
 from deploy.embedded.service import Service
@@ -24,7 +25,7 @@ _BROKER = Template("""\
 <configuration xmlns="urn:activemq">
   <core xmlns="urn:activemq:core">
     <name>$name</name>
-    <security-enabled>false</security-enabled>
+    <security-enabled>$guarded</security-enabled>
     <persistence-enabled>true</persistence-enabled>
     <journal-type>NIO</journal-type>
     <journal-directory>$data/journal</journal-directory>
@@ -39,8 +40,19 @@ _BROKER = Template("""\
     <global-max-size>64M</global-max-size>
     <critical-analyzer>false</critical-analyzer>
     <acceptors>
-      <acceptor name="amqp">tcp://$host:$port?protocols=AMQP;amqpCredits=1000;amqpLowCredits=300</acceptor>
+$acceptors
     </acceptors>
+    <security-settings>
+      <security-setting match="#">
+        <permission type="createAddress" roles="all"/>
+        <permission type="createNonDurableQueue" roles="all"/>
+        <permission type="createDurableQueue" roles="all"/>
+        <permission type="deleteNonDurableQueue" roles="all"/>
+        <permission type="send" roles="all"/>
+        <permission type="consume" roles="all"/>
+        <permission type="browse" roles="all"/>
+      </security-setting>
+    </security-settings>
     <address-settings>
       <!-- For probes: nothing that would take a message out of the queue but its receiver and its TTL. -->
       <address-setting match="inflight.#">
@@ -59,6 +71,24 @@ $addresses
   </core>
 </configuration>
 """)
+
+_ACCEPTOR = """\
+      <acceptor name={name}>{url}</acceptor>"""
+_AMQP = "protocols=AMQP;amqpCredits=1000;amqpLowCredits=300"
+
+# Who comes by the open way needs no password; a wrong one by the guarded way must not be taken for none.
+_LOGIN = """\
+open {{
+   {modules}.GuestLoginModule required
+      org.apache.activemq.jaas.guest.user="guest" org.apache.activemq.jaas.guest.role="all";
+}};
+guarded {{
+   {modules}.PropertiesLoginModule required
+      baseDir="{directory}"
+      org.apache.activemq.jaas.properties.user="users.properties"
+      org.apache.activemq.jaas.properties.role="roles.properties";
+}};
+"""
 
 _ADDRESS = """\
       <address name={name}><anycast><queue name={name}/></anycast></address>"""
@@ -83,7 +113,10 @@ _POLICY = f"""\
 
 
 class Artemis(Service):
-    """AMQP at `amqp_url`; Jolokia at `jolokia_url` for `user`, the password in `password_file`, `origin`."""
+    """AMQP at `amqp_url`; Jolokia at `jolokia_url` for `user`, the password in `password_file`, `origin`.
+
+    With a `guard` also AMQP with TLS at `guarded_url`, for who logs in by PLAIN.
+    """
 
     user = USER
     origin = ORIGIN
@@ -95,11 +128,14 @@ class Artemis(Service):
         name: str = "artemis",
         queues: Sequence[str] = (),
         fresh: bool = True,
+        guard: Guard | None = None,
     ) -> None:
         super().__init__(supervisor)
         self.name = name
         self.port = free_port()
         self._jolokia_port = free_port()
+        self._guard = guard
+        self._guarded_port = free_port() if guard else 0
         self._directory = supervisor.directory(name, fresh=fresh)
         self.password_file = self._directory / "jolokia.password"
         self._write(queues)
@@ -112,6 +148,31 @@ class Artemis(Service):
     def jolokia_url(self) -> str:
         return f"http://{LOOPBACK}:{self._jolokia_port}/jolokia"
 
+    @property
+    def guarded_url(self) -> str:
+        if self._guard is None:
+            raise RuntimeError("this Artemis was made without a guard")
+        # By name: qpid-proton does not find addresses in certificates.
+        return f"amqps://localhost:{self._guarded_port}"
+
+    def _acceptors(self) -> dict[str, str]:
+        options = _AMQP
+        acceptors = {"amqp": f"tcp://{LOOPBACK}:{self.port}?{_AMQP};securityDomain=open"}
+        if self._guard is not None:
+            store = self._guard.keystore(self._directory)
+            options += ";securityDomain=guarded;saslMechanisms=PLAIN;sslEnabled=true;wantClientAuth=true"
+            options += f";keyStoreType=PEM;keyStorePath={store}"
+            options += f";trustStoreType=PEM;trustStorePath={self._guard.ca}"
+            acceptors["amqps"] = f"tcp://{LOOPBACK}:{self._guarded_port}?{options}"
+        return acceptors
+
+    def _write_logins(self, guard: Guard) -> None:
+        modules = "org.apache.activemq.artemis.spi.core.security.jaas"
+        text = _LOGIN.format(modules=modules, directory=self._directory)
+        (self._directory / "login.config").write_text(text)
+        secret.write(self._directory / "users.properties", f"{guard.user}={guard.password}\n")
+        (self._directory / "roles.properties").write_text(f"all={guard.user}\n")
+
     def _write(self, queues: Sequence[str]) -> None:
         password = secret.password(self.password_file)
         policy = self._directory / "jolokia-access.xml"
@@ -123,19 +184,27 @@ class Artemis(Service):
                 host=LOOPBACK, port=self._jolokia_port, user=USER, password=password, policy=policy.as_uri()
             ),
         )
+        if self._guard is not None:
+            self._write_logins(self._guard)
         etc = self._directory / "etc"
         etc.mkdir(exist_ok=True)
         (etc / "broker.xml").write_text(
             _BROKER.substitute(
                 name=escape(self.name),
                 data=escape(str(self._directory / "data")),
-                host=LOOPBACK,
-                port=self.port,
+                guarded=str(self._guard is not None).lower(),
+                acceptors="\n".join(
+                    _ACCEPTOR.format(name=quoteattr(name), url=escape(url))
+                    for name, url in self._acceptors().items()
+                ),
                 addresses="\n".join(_ADDRESS.format(name=quoteattr(q)) for q in queues),
             )
         )
 
     def _part(self) -> Part:
+        options = (
+            [f"-Djava.security.auth.login.config={self._directory / 'login.config'}"] if self._guard else []
+        )
         agent = jvm.ensure().jars("jolokia")[0]
         return Part(
             name=self.name,
@@ -144,7 +213,7 @@ class Artemis(Service):
                 _MAIN,
                 self._directory,
                 heap_mib=_HEAP_MIB,
-                options=[f"-javaagent:{agent}=config={self._directory / 'jolokia.properties'}"],
+                options=[*options, f"-javaagent:{agent}=config={self._directory / 'jolokia.properties'}"],
             ),
             ready=self._ready,
             timeout_seconds=60,

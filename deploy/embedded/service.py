@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from deploy.embedded.process import Part, Process
 from deploy.embedded.supervisor import Supervisor
@@ -21,10 +21,10 @@ class Service(ABC):
 
     @classmethod
     @contextmanager
-    def alone(cls, state_dir: Path) -> Iterator[Self]:
-        """The service, started, under a supervisor of its own."""
+    def alone(cls, state_dir: Path, **options: Any) -> Iterator[Self]:
+        """The service, started, under a supervisor of its own; `options` are those of the class."""
         with Supervisor(state_dir) as supervisor:
-            yield cls(supervisor).start()
+            yield cls(supervisor, **options).start()
 
     @abstractmethod
     def _part(self) -> Part:

@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.request import Request, urlopen
 
 import pytest
+from helpers import wait_until
 
 from deploy.embedded import grafana, http
 from deploy.embedded.supervisor import Supervisor
@@ -25,7 +26,8 @@ def test_a_viewer_sees_the_dashboards_and_an_admin_the_data_source(tmp_path: Pat
         server = grafana.Grafana(
             supervisor, prometheus_url="http://127.0.0.1:9090", dashboards=dashboards
         ).start()
-        found = json.loads(http.get(f"{server.url}/api/search?query=Paths"))
+        search = f"{server.url}/api/search?query=Paths"
+        found = wait_until(lambda: json.loads(http.get(search)), 20, "the dashboard from the file")
         assert [d["uid"] for d in found] == ["paths"]
         password = server.password_file.read_text().strip()
         token = base64.b64encode(f"{server.user}:{password}".encode()).decode()

@@ -1,0 +1,29 @@
+"""A second way into Kafka and Artemis, beside the open one: TLS, and a password. For tests of just that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from deploy.embedded import secret
+
+
+@dataclass(frozen=True)
+class Guard:
+    """The server's certificate and key (PEM), the authority of both sides, and the one user there is."""
+
+    ca: Path
+    cert: Path
+    key: Path
+    password_file: Path
+    user: str = "inflight"
+
+    @property
+    def password(self) -> str:
+        return self.password_file.read_text().strip()
+
+    def keystore(self, directory: Path) -> Path:
+        """Key and certificate in one file, as the JVM's PEM keystores want them."""
+        path = directory / "keystore.pem"
+        secret.write(path, self.key.read_text() + self.cert.read_text())
+        return path

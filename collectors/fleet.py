@@ -12,11 +12,10 @@ from prometheus_client import CollectorRegistry
 from collectors.board import Board
 from collectors.broker.collector import BrokerCollector
 from collectors.config import Config
-from collectors.outlet import Outlet
+from collectors.outlet import Outlet, Publish
 from collectors.pace import Stop
 from collectors.polls import Polls
 from collectors.router.collector import MeshCollector
-from collectors.telemetry import Telemetry
 
 _log: Final = logging.getLogger("inflight.collect")
 
@@ -28,7 +27,7 @@ class Fleet:
         self,
         config: Config,
         registry: CollectorRegistry,
-        publish: Callable[[Telemetry], None] = lambda _: None,
+        publish: Publish = lambda _topic, _record: None,
         seen: Callable[[Any], None] = lambda _: None,
     ) -> None:
         board, polls = Board(), Polls()

@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from collectors.board import Board
 from collectors.polls import Polls
 from collectors.telemetry import Telemetry
+from collectors.topics import Topic
+
+Publish = Callable[[Topic, Telemetry], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Outlet:
-    """`publish` is called from the collectors' threads and must not block for long."""
+    """`publish` is called from the collectors' threads, with the topic, and must not block for long."""
 
     site: str
     board: Board
     polls: Polls
-    publish: Callable[[Telemetry], None]
+    publish: Publish

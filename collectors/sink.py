@@ -16,7 +16,7 @@ from collectors.config import Kafka
 from collectors.kafka_client import client_kwargs
 from collectors.records import SECOND_NS, BadRecord, Gap, Header, decode
 from collectors.spool import Frame, Spool
-from collectors.topics import SAMPLES
+from collectors.topics import SAMPLES, Topic
 
 _log: Final = logging.getLogger("inflight.sink")
 _IN_FLIGHT: Final = 1_000
@@ -47,11 +47,16 @@ End = tuple[str, str, str, str]  # path, role, name, run
 
 
 class KafkaSink:
-    """Writes records to the spool, and from there to Kafka in order, in a thread of its own."""
+    """Writes records to the spool, and from there to Kafka in order, in a thread of its own.
 
-    def __init__(self, config: Kafka, spool: Spool) -> None:
+    `topic_of` tells a record's topic by its key.
+    """
+
+    def __init__(
+        self, config: Kafka, spool: Spool, topic_of: Callable[[str], Topic] = lambda _: SAMPLES
+    ) -> None:
         self._config, self._spool = config, spool
-        self._topic = SAMPLES.name(config.prefix)
+        self._topic_of = topic_of
         self._kwargs = client_kwargs(config)  # mistakes are told now, not in the thread
         self._lock = threading.Lock()
         self._gaps: dict[End, list[Gap]] = {}
@@ -137,7 +142,8 @@ class KafkaSink:
         frames = self._spool.take(_IN_FLIGHT - len(self._in_flight))
         for frame in frames:
             try:
-                future = self._producer.send(self._topic, key=frame.key.encode(), value=frame.record)
+                topic = self._topic_of(frame.key).name(self._config.prefix)
+                future = self._producer.send(topic, key=frame.key.encode(), value=frame.record)
             except MessageSizeTooLargeError as error:
                 self._too_large(frame, error)
                 continue
@@ -161,11 +167,11 @@ class KafkaSink:
         self._spool.ack(frame)
         self.delivered += 1
         if self.problem is not None:
-            _log.info("records go to Kafka, topic %s", self._topic)
+            _log.info("records go to Kafka, topics %s.*", self._config.prefix)
             self.problem = None
 
     def _too_large(self, frame: Frame, error: Exception) -> None:
-        _log.error("a record of path %s is too large for Kafka and is given up: %s", frame.key, error)
+        _log.error("a record of %s is too large for Kafka and is given up: %s", frame.key, error)
         self._give_up([(frame.key, frame.record)], "too_large")
         self._spool.ack(frame)
 
@@ -186,7 +192,11 @@ class KafkaSink:
 
     def _give_up(self, records: list[tuple[str, bytes]], reason: str) -> None:
         seconds = set()
-        for _, record in records:
+        others = 0  # a collector's, which need no gap: what they count goes on in the next one
+        for key, record in records:
+            if self._topic_of(key) is not SAMPLES:
+                others += 1
+                continue
             try:
                 header = decode(record).header
             except BadRecord:
@@ -195,7 +205,7 @@ class KafkaSink:
                 seconds.add((header.path, header.second))
             self._declare(header)
         with self._lock:
-            self.dropped_seconds[reason] += len(seconds)
+            self.dropped_seconds[reason] += len(seconds) + others
 
     def _declare(self, header: Header) -> None:
         end = header.path, header.role, header.name, header.run

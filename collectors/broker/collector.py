@@ -19,6 +19,7 @@ from collectors.outlet import Outlet
 from collectors.pace import Pace, Stop
 from collectors.polls import Result
 from collectors.telemetry import Telemetry
+from collectors.topics import BROKER
 
 _log: Final = logging.getLogger("inflight.collect")
 
@@ -138,7 +139,7 @@ class BrokerCollector:
         for record in outcome.records(
             self._outlet.site, mesh, self.name, view, tallied, (self._polls, interval_ns)
         ):
-            self._outlet.publish(record)
+            self._outlet.publish(BROKER, record)
         self._tell(view, tallied)
         self._pace.succeeded(time.monotonic())
         self._seen(BrokerSeen(mesh, self.name, view, tallied, None, seconds, interval_ns))
@@ -160,6 +161,7 @@ class BrokerCollector:
         mesh = self._broker.mesh
         self._outlet.board.put(("broker", self.name), [("broker_up", (mesh, self.name), 0.0)])
         self._outlet.publish(
+            BROKER,
             Telemetry(
                 site=self._outlet.site,
                 mesh=mesh,
@@ -169,7 +171,7 @@ class BrokerCollector:
                 interval_ns=self._broker.interval,
                 poll=self._polls,
                 rows=[{"up": False, "reason": text}],
-            )
+            ),
         )
         self._pace.failed(time.monotonic())
         if text != self._said:

@@ -16,6 +16,7 @@ from collectors.router.schema import FLAVOURS, Flavour
 from collectors.router.tally import Tallied, Tally
 from collectors.router.topology import Graph, Topology
 from collectors.router.view import RouterView, view
+from collectors.topics import ROUTER
 
 _log: Final = logging.getLogger("inflight.collect")
 
@@ -97,7 +98,7 @@ class MeshState:
         self._tell(poll)
         self._show(seen, poll.omitted)
         for record in publish.records(self._outlet.site, seen, self._polls):
-            self._outlet.publish(record)
+            self._outlet.publish(ROUTER, record)
         self._seen(seen)
 
     def lost(self, at_ns: int, steady_ns: int, reason: str) -> None:
@@ -114,7 +115,7 @@ class MeshState:
         seen.graph.routers = dict.fromkeys(seen.down, False)
         board = [("router_up", (self._name, router), 0.0) for router in seen.down]
         self._outlet.board.put(self._name, [("mesh_up", (self._name,), 0.0), *board])
-        self._outlet.publish(publish.of_mesh(self._outlet.site, seen, self._polls))
+        self._outlet.publish(ROUTER, publish.of_mesh(self._outlet.site, seen, self._polls))
         self._seen(seen)
 
     def _watch(self, router: str, asked: Asked) -> Watched:

@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import logging
+import threading
 from pathlib import Path
 from typing import Final
 
 import click
 from prometheus_client import CollectorRegistry
 
+from collectors.config import Config
 from collectors.exposition import Exposition, ListenError
 from collectors.fleet import Fleet
+from collectors.kafka_client import KafkaSetupError, create_topics
 from collectors.pace import Stop
+from collectors.probe.slot import Slot
+from collectors.secrets import SecretError
+from collectors.sink import KafkaSink
+from collectors.spool import Spool
+from collectors.telemetry import Telemetry
+from collectors.topics import BROKER, ROUTER, Topic
 from deploy.errors import Problem
 from deploy.options import config_option, load_config, site_option
+from deploy.probing import SinkMetrics
 from deploy.results import add_build_info
 from deploy.signals import stop_on_signals
 
 _log: Final = logging.getLogger("inflight.collect")
+_SPOOL_BYTES: Final = 256 << 20
+_TOPICS: Final = {topic.suffix: topic for topic in (ROUTER, BROKER)}
 
 
 @click.command(short_help="Watch all routers and brokers of a site; serves /metrics.")
@@ -26,7 +38,7 @@ _log: Final = logging.getLogger("inflight.collect")
 @click.option(
     "--listen", default="127.0.0.1:9752", show_default=True, help="Address to listen on, HOST:PORT."
 )
-def command(config_file: Path, site: str | None, listen: str) -> None:
+def command(config_file: Path, site: str | None, listen: str, *, make_topics: bool) -> None:
     """Poll every mesh and broker in the config, read-only, until stopped.
 
     /metrics is for Prometheus, and needs neither Kafka nor Spark; where the config has `kafka`, every poll
@@ -37,15 +49,47 @@ def command(config_file: Path, site: str | None, listen: str) -> None:
         raise Problem(f"{config_file} has no `meshes` and no `brokers`: there is nothing to collect")
     registry = CollectorRegistry()
     add_build_info(registry, "collect", config)
-    fleet = Fleet(config, registry)
-    try:
-        server = Exposition(listen, registry, fleet.not_ready)
-    except ListenError as error:
-        raise Problem(str(error)) from None
     stop = Stop()
+    try:
+        records = _Records(config, registry, make_topics=make_topics) if config.kafka else None
+        fleet = Fleet(config, registry, records.publish if records else _nowhere)
+        server = Exposition(listen, registry, fleet.not_ready)
+    except (KafkaSetupError, SecretError, ListenError, OSError) as error:
+        raise Problem(str(error)) from None
     stop_on_signals(stop)
     fleet.start()
     _log.info("serving %s/metrics", server.url)
     stop.wait()
     fleet.close()
+    if records:
+        records.close()
     server.close()
+
+
+def _nowhere(topic: Topic, record: Telemetry) -> None:
+    """Without Kafka, /metrics is all."""
+
+
+class _Records:
+    """The way to Kafka: over a spool on disk, which bounds what waits while Kafka is away."""
+
+    def __init__(self, config: Config, registry: CollectorRegistry, *, make_topics: bool) -> None:
+        assert config.kafka is not None  # noqa: S101 -- asked by the caller, for the type checker
+        if make_topics:
+            for topic in create_topics(config.kafka):
+                _log.info("made topic %s", topic)
+        self._lock = threading.Lock()
+        self._slot = Slot.take(config.state / "collect")
+        spool = Spool(self._slot.folder / "spool", _SPOOL_BYTES)
+        self._sink = KafkaSink(config.kafka, spool, lambda key: _TOPICS[key.partition("/")[0]])
+        registry.register(SinkMetrics(self._sink, "collect", config.site))
+        self._sink.start()
+
+    def publish(self, topic: Topic, record: Telemetry) -> None:
+        data = record.encode()
+        with self._lock:  # the spool has one writer, the collectors are many
+            self._sink.put(data, f"{topic.suffix}/{record.key}")
+
+    def close(self) -> None:
+        self._sink.close()
+        self._slot.release()

@@ -35,6 +35,7 @@ _TOPICS: Final = {topic.suffix: topic for topic in (ROUTER, BROKER)}
 @click.command(short_help="Watch all routers and brokers of a site; serves /metrics.")
 @config_option
 @site_option
+@click.option("--create-topics", "make_topics", is_flag=True, help="Make the Kafka topics that are missing.")
 @click.option(
     "--listen", default="127.0.0.1:9752", show_default=True, help="Address to listen on, HOST:PORT."
 )

@@ -74,14 +74,16 @@ class ProbeMetrics:
             labels=CATALOGUE["probe_schedule_lag_seconds"].labels,
         )
         lags: dict[tuple[str, str], tuple[list[int], int]] = {}
-        for path, name, sender in list(self._prober.senders):
+        for end in list(self._prober.senders):
+            path, name, sender = end.path, end.name, end.sender
             up.add_metric([path.mesh, path.name, name, self._site], int(sender.up))
             for outcome, count in zip(OUTCOMES, sender.outcomes, strict=True):
                 messages.add_metric([path.mesh, path.name, name, outcome], count)
             counts, total = lags.get((path.mesh, path.name), ([0] * len(sender.lag_counts), 0))
             summed = [a + b for a, b in zip(counts, sender.lag_counts, strict=True)]
             lags[path.mesh, path.name] = summed, total + sender.lag_sum_ns
-        for path, name, receiver in list(self._prober.receivers):
+        for receiver in list(self._prober.receivers):
+            path, name = receiver.path, receiver.name
             up.add_metric([path.mesh, path.name, name, self._site], int(receiver.link_up))
             messages.add_metric([path.mesh, path.name, name, "received"], receiver.received)
             messages.add_metric([path.mesh, path.name, name, "foreign"], receiver.foreign)

@@ -26,7 +26,7 @@ ROW: Final = np.dtype(
         ("body_bytes", "<u4"),
         ("flags", "u1"),
         ("route", "u1"),
-        ("pad", "<u2"),
+        ("generation", "<u2"),
     ]
 )
 _MAX_INT: Final = 1 << 62

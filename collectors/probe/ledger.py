@@ -13,11 +13,12 @@ from typing import Final
 
 import numpy as np
 
-from collectors.records import MAX_ROWS, OUTCOMES, SECOND_NS, UNSENT_REASONS, Ledger, Outcome, UnsentReason
+from collectors.records import MAX_ROWS, OUTCOMES, UNSENT_REASONS, Ledger, Outcome, UnsentReason
 
 CODES: Final[dict[Outcome, int]] = {outcome: code for code, outcome in enumerate(OUTCOMES)}
 UNSETTLED: Final = CODES["unsettled"]
 PRESETTLED: Final = CODES["presettled"]
+_ONE: Final = [bytes([code]) for code in range(len(OUTCOMES))]
 KEEP_SECONDS: Final = 15 * 60  # the accounting's horizon: what the network says later changes nothing
 
 
@@ -35,6 +36,7 @@ class Second:
     unsent: list[int] = field(default_factory=lambda: [0] * len(UNSENT_REASONS))
     revision: int = 0
     dirty: bool = True
+    logged: int = 0  # outcomes that the journal has
 
     def rows(self) -> Ledger:
         """Runs of equal outcome."""
@@ -60,41 +62,37 @@ class SenderLedger:
         self._next_close = first
         self._newest: Second | None = None
         self.next_seq = 0
+        self.touched: dict[int, Second] = {}  # since the journal was written
+        self.settled: list[list[int]] = []  # first number, count, code: since then, of numbers it knows
 
-    def due(self, intended_ns: int) -> None:
-        entry = self._entry(intended_ns // SECOND_NS)
-        entry.due += 1
-        entry.backlog += 1
-        entry.dirty = True
+    def due(self, second: int, count: int = 1) -> None:
+        """So many messages are wanted sent in a second."""
+        entry = self._touch(second)
+        entry.due += count
+        entry.backlog += count
 
-    def give_up(self, intended_ns: int, reason: UnsentReason) -> None:
-        """A message that was due is not sent any more."""
-        entry = self._entry(intended_ns // SECOND_NS)
-        entry.backlog -= 1
-        entry.unsent[UNSENT_REASONS.index(reason)] += 1
-        entry.dirty = True
+    def give_up(self, second: int, reason: UnsentReason, count: int = 1) -> None:
+        """Messages that were due in a second are not sent any more."""
+        entry = self._touch(second)
+        entry.backlog -= count
+        entry.unsent[UNSENT_REASONS.index(reason)] += count
 
-    def sent(self, intended_ns: int, sent_ns: int, body_bytes: int, code: int) -> int:
-        """A message that was due is sent; its number."""
-        due = self._entry(intended_ns // SECOND_NS)
-        due.backlog -= 1
-        due.dirty = True
-        second = sent_ns // SECOND_NS
-        entry = self._newest
-        if entry is None or entry.second != second or not entry.outcomes:
-            entry = self._entry(second)
-            if not entry.outcomes:
-                entry.first_seq = self.next_seq
-                self._firsts.append((self.next_seq, second))
-            self._newest = entry
-        entry.outcomes.append(code)
+    def caught_up(self, second: int, count: int = 1) -> None:
+        """Messages that were due in a second are sent, now or later than that."""
+        self._touch(second).backlog -= count
+
+    def sent(self, second: int, count: int, body_bytes: int, code: int) -> None:
+        """The next numbers are sent in a second; seconds never go back."""
+        entry = self._touch(second)
+        if not entry.outcomes:
+            entry.first_seq = self.next_seq
+            self._firsts.append((self.next_seq, second))
+        entry.outcomes += _ONE[code] * count
         entry.body_bytes += body_bytes
-        entry.dirty = True
         if code == UNSETTLED:
-            entry.open += 1
-        seq = self.next_seq
-        self.next_seq = seq + 1
-        return seq
+            entry.open += count
+        self._newest = entry
+        self.next_seq += count
 
     def settle(self, seq: int, code: int, *, final: bool = True) -> None:
         """The outcome that the network reported; `final` where it cannot change any more."""
@@ -105,8 +103,25 @@ class SenderLedger:
         if entry.outcomes[index] != code:
             entry.outcomes[index] = code
             entry.dirty = True
+            if index < entry.logged:
+                self._note(seq, code)
         if final:
             entry.open -= 1
+
+    def _note(self, seq: int, code: int) -> None:
+        """Remember a settlement for the journal; those that follow each other as one."""
+        runs = self.settled
+        if runs and runs[-1][2] == code and runs[-1][0] + runs[-1][1] == seq:
+            runs[-1][1] += 1
+        else:
+            runs.append([seq, 1, code])
+
+    def restore(self, entry: Second) -> None:
+        """A second as a journal has it; seconds in order."""
+        self._seconds[entry.second] = entry
+        if entry.outcomes:
+            self._firsts.append((entry.first_seq, entry.second))
+            self.next_seq = entry.first_seq + len(entry.outcomes)
 
     def close(self, until: int) -> Iterator[Second]:
         """The seconds before `until` that are not published as they are, oldest first.
@@ -126,13 +141,16 @@ class SenderLedger:
                 entry.revision += 1
         self._forget(until)
 
-    def oldest_due_second(self) -> int | None:
-        waiting = [second for second, entry in self._seconds.items() if entry.backlog]
-        return min(waiting) if waiting else None
-
     def seconds(self) -> list[Second]:
         """All that are kept, oldest first."""
         return [self._seconds[second] for second in sorted(self._seconds)]
+
+    def _touch(self, second: int) -> Second:
+        entry = self.touched.get(second)
+        if entry is None:
+            entry = self.touched[second] = self._entry(second)
+        entry.dirty = True
+        return entry
 
     def _entry(self, second: int) -> Second:
         entry = self._seconds.get(second)

@@ -1,47 +1,52 @@
-"""All ends that a process runs: made from paths, started together, and ended so that nothing is lost."""
+"""A probe process: its connections, its ends, and how they are ended so that nothing is lost."""
 
 from __future__ import annotations
 
+import gc
 import logging
+import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path as File
 from typing import Final
+
+import numpy as np
 
 from collectors import amqp
 from collectors.config import Endpoint
 from collectors.paths import Path
-from collectors.probe.clock import RunClock
+from collectors.probe.clock import STEP_NS
 from collectors.probe.connection import Connection
-from collectors.probe.limits import Guard, RateCap
+from collectors.probe.ends import Ends, ReceiverSpec, SenderSpec, SendingEnd
+from collectors.probe.journal import FileJournals, Journals, MemoryJournals
+from collectors.probe.limits import RateCap
 from collectors.probe.loop import Loop
-from collectors.probe.publisher import Publisher, Sink, header_for, new_run
+from collectors.probe.publisher import Sink, new_run
 from collectors.probe.receiver import Receiver
-from collectors.probe.rows import MemoryRows
-from collectors.probe.schedule import Schedule
-from collectors.probe.sender import Sender
-from collectors.records import SECOND_NS
+from collectors.records import Header, Received, decode, encode
 
 _log: Final = logging.getLogger("inflight.probe")
-_PUBLISH_NS: Final = SECOND_NS
-_OUTCOMES_NS: Final = 150_000_000  # after a second's end, for the outcomes of its last messages
-_QUIET_NS: Final = 300_000_000  # without a message: at the end, no more is expected
-_START_SECONDS: Final = 3.0  # a sender waits so long for the receivers of its own process
-_SUBSCRIBED_SECONDS: Final = 1.0  # a mesh needs a moment to know a multicast's receivers
+_CLOSE_SECONDS: Final = 1.0
+_CLOCK_SECONDS: Final = 1.0
+_SWITCH_SECONDS: Final = 0.0005  # so long may another thread keep messages waiting
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """What is not a path's own."""
 
     site: str
-    max_rate: float = 0.0
+    max_rate: float = 0.0  # of all senders together; 0 for no bound
     linger_seconds: float = 3.0  # at the end, for what is on its way
+    journals: File | None = None  # a folder, where what is measured is to survive kill -9
+    compare_clocks: bool = True  # with ends in other processes
+    stop_when_finished: bool = False  # when all schedules have come to their end
 
 
 class Prober:
-    """Its loop runs in a thread of its own, or in `loop.run()` of the caller's."""
+    """Runs in a thread of its own from `start` to `stop`."""
 
     def __init__(
         self,
@@ -52,52 +57,60 @@ class Prober:
         settings: Settings,
     ) -> None:
         """Paths of one multicast flow are sent once: give all of them."""
-        self.loop = Loop()
+        self.loop: Final = Loop()
         self._endpoints, self._sink, self._settings = endpoints, sink, settings
-        self._clock = RunClock.start()
         self._cap = RateCap(settings.max_rate)
         self._connections: dict[tuple[str, str], Connection] = {}
-        self.senders: list[tuple[Path, str, Sender]] = []
-        self.receivers: list[tuple[Path, str, Receiver]] = []
-        self._guards: dict[str, Guard] = {}
-        for path in receive:
-            for number in range(path.receivers):
-                self._add_receiver(path, f"{path.target}-{number}")
-        flows: dict[str, list[Path]] = {}
-        for path in send:
-            flows.setdefault(path.flow, []).append(path)
-        for group in flows.values():
-            for number in range(group[0].senders):
-                self._add_sender(group, f"{group[0].source}-{number}", number)
+        self._specs = _sender_specs(send), _receiver_specs(receive)
+        self._ends = self._new_ends(warm_up=True)
         self._thread: threading.Thread | None = None
+        self._stopping = False
+        self._end_by = 0.0
+        self.clock_steps = 0
+        self.ended: Final = threading.Event()
+
+    @property
+    def senders(self) -> list[SendingEnd]:
+        return self._ends.senders
+
+    @property
+    def receivers(self) -> list[Receiver]:
+        return self._ends.receivers
 
     def start(self) -> None:
-        """Connect and begin; runs in a thread of its own."""
+        """Connect and begin."""
+        _first_use()
+        sys.setswitchinterval(_SWITCH_SECONDS)
         self.loop.post(self._begin)
-        self._thread = self.loop.run_in_thread("probe")
+        self._thread = threading.Thread(target=self._run, name="probe", daemon=True)
+        self._thread.start()
 
     def stop(self) -> None:
         """End cleanly; blocks for `linger_seconds` and a second at most, for what is on its way."""
         if self._thread is None:
             return
-        self.loop.post(self._end)
-        self._thread.join(self._settings.linger_seconds + 5)
+        self.loop.post(self._stop)
+        self._thread.join(self._settings.linger_seconds + _CLOSE_SECONDS + 3)
         self._thread = None
-        self.loop.close()
-
-    clock_steps = 0
 
     def not_ready(self) -> str | None:
         """Why not every end is at work."""
-        for path, name, sender in self.senders:
-            if not sender.link_up:
-                return f"path {path.name}: sender {name} is not attached"
-        for path, name, receiver in self.receivers:
+        for end in self.senders:
+            if not end.sender.link_up:
+                problem = self._connection(end.path.source, "sender").problem or "the link is refused"
+                return f"path {end.path.name}: sender {end.name} is not attached: {problem}"
+        for receiver in self.receivers:
             if not receiver.link_up:
-                return f"path {path.name}: receiver {name} is not attached"
+                problem = receiver.connection.problem or "the link is refused"
+                return f"path {receiver.path.name}: receiver {receiver.name} is not attached: {problem}"
         return None
 
-    # -- making ends
+    def problems(self) -> list[str]:
+        """What keeps connections from being made."""
+        found = [connection.problem for connection in self._connections.values() if not connection.open]
+        return sorted({problem for problem in found if problem})
+
+    # -- its parts
 
     def _connection(self, endpoint: str, role: str) -> Connection:
         key = endpoint, role
@@ -107,141 +120,125 @@ class Prober:
             self._connections[key] = Connection(self.loop, lambda: _peers(config), container)
         return self._connections[key]
 
-    def _add_sender(self, paths: list[Path], name: str, number: int) -> None:
-        path, run = paths[0], new_run()
-        headers = [header_for(p, "sender", name, run, self._clock.now_ns()) for p in paths]
-        guard = Guard(path.max_backlog, all_receivers=path.multicast and path.via is not None)
-        self._guards[f"{run:016x}"] = guard
-        connection = self._connection(path.source, "sender")
-        schedule = Schedule(
-            path.rate,
-            path.arrivals,
-            share=path.senders,
-            position=number,
-            count=path.count,
-            duration_ns=path.duration_ns,
-        )
-        sender = Sender(
+    def _new_ends(self, *, warm_up: bool) -> Ends:
+        folder = self._settings.journals
+        journals: Journals = FileJournals(folder) if folder is not None else MemoryJournals()
+        return Ends(
             self.loop,
-            connection,
-            path,
-            schedule,
-            Publisher(headers, self._sink, lambda _number, _frontier: None),
-            run=run,
-            clock=self._clock,
-            guard=guard,
+            self._connection,
+            self._specs,
+            self._sink,
             cap=self._cap,
+            journals=journals,
+            compare_clocks=self._settings.compare_clocks,
+            warm_up=warm_up,
         )
-        connection.add(sender)
-        self.senders.append((path, name, sender))
-
-    def _add_receiver(self, path: Path, name: str) -> None:
-        run = new_run()
-        header = header_for(path, "receiver", name, run, self._clock.now_ns())
-        connection = self._connection(path.target, "receiver")
-        end = f"{path.name} {name}"
-        receiver = Receiver(
-            connection,
-            path,
-            Publisher([header], self._sink, lambda _number, _frontier: None),
-            run=run,
-            clock=self._clock,
-            store=MemoryRows(),
-            heard=lambda stream, highest: self._heard(stream, end, highest),
-        )
-        connection.add(receiver)
-        self.receivers.append((path, name, receiver))
-
-    def _heard(self, stream: str, end: str, highest: int) -> None:
-        guard = self._guards.get(stream)
-        if guard is not None:
-            guard.heard(end, self._clock.now_ns(), highest)
 
     # -- in the loop's thread
+
+    def _run(self) -> None:
+        gc.collect()
+        gc.freeze()  # what is there stays: collecting it again and again would hold up messages
+        try:
+            self.loop.run()
+        finally:
+            self.loop.close()
+            self.ended.set()
 
     def _begin(self) -> None:
         for connection in self._connections.values():
             connection.start()
-        ends: list[tuple[int, Callable[[], None]]] = [
-            *((_OUTCOMES_NS, sender.publish) for _, _, sender in self.senders),
-            *((0, receiver.publish) for _, _, receiver in self.receivers),
-        ]
-        for place, (delay_ns, publish) in enumerate(ends):
-            # Spread over the second: making a record takes time that messages would wait for.
-            phase = delay_ns + (place * 617_000_000 // 8) % 700_000_000
-            self._publish_every_second(publish, phase)
-        self._waited_since = time.monotonic()
-        self._start_senders()
+        self._ends.begin()
+        self._watch_clock()
+        if self._settings.stop_when_finished:
+            self._stop_when_finished()
 
-    def _publish_every_second(self, publish: Callable[[], None], phase_ns: int) -> None:
-        now = self._clock.now_ns()
-        next_ns = (now - phase_ns) // _PUBLISH_NS * _PUBLISH_NS + _PUBLISH_NS + phase_ns
-
-        def run() -> None:
-            nonlocal next_ns
-            if self._ending:
-                return
-            publish()
-            next_ns = max(next_ns + _PUBLISH_NS, self._clock.now_ns() - _PUBLISH_NS)
-            self.loop.call_at(next_ns - self._clock.epoch_ns, run)
-
-        self.loop.call_at(next_ns - self._clock.epoch_ns, run)
-
-    _ending = False
-    _waited_since = 0.0
-
-    def _start_senders(self) -> None:
-        """A sender begins when the receivers of its flow in this process are there, or after some seconds."""
-        if self._ending:
+    def _watch_clock(self) -> None:
+        if self._stopping:
             return
-        waited = time.monotonic() - self._waited_since
-        left = False
-        for path, _, sender in self.senders:
-            if sender.started:
-                continue
-            ends = [r for p, _, r in self.receivers if p.flow == path.flow]
-            ready = sender.up and all(r.link_up for r in ends)
-            if waited > _START_SECONDS or (ready and not (path.multicast and waited < _SUBSCRIBED_SECONDS)):
-                sender.start()
-            else:
-                left = True
-        if left:
-            self.loop.call_in(0.02, self._start_senders)
+        step = self._ends.clock.step_ns()
+        if abs(step) > STEP_NS:
+            self.clock_steps += 1
+            _log.warning("the clock went %+.3f s from this run's; all ends begin a new run", step / 1e9)
+            old = self._ends
+            old.bye()
+            old.detach()
+            self._ends = self._new_ends(warm_up=False)
+            self._ends.begin()
+        self.loop.call_in(_CLOCK_SECONDS, self._watch_clock)
 
-    def _end(self) -> None:
-        self._ending = True
-        for _, _, sender in self.senders:
-            sender.stop()
+    def _stop_when_finished(self) -> None:
+        if self._ends.finished:
+            self._stop()
+        elif not self._stopping:
+            self.loop.call_in(0.02, self._stop_when_finished)
+
+    def _stop(self) -> None:
+        if self._stopping:
+            return
+        self._stopping = True
+        self._ends.stop_sending()
         self._end_by = time.monotonic() + self._settings.linger_seconds
-        self._end_when_quiet()
+        self._wait_for_last()
 
-    _end_by = 0.0
-
-    def _end_when_quiet(self) -> None:
-        now = time.monotonic()
-        quiet = all(not sender.unsettled for _, _, sender in self.senders) and all(
-            self._clock.now_ns() - receiver.last_received_ns > _QUIET_NS for _, _, receiver in self.receivers
-        )
-        if not quiet and now < self._end_by:
-            self.loop.call_in(0.05, self._end_when_quiet)
+    def _wait_for_last(self) -> None:
+        if not self._ends.complete() and time.monotonic() < self._end_by:
+            self.loop.call_in(0.02, self._wait_for_last)
             return
-        for _, _, sender in self.senders:
-            sender.publish(bye=True)
-        for _, _, receiver in self.receivers:
-            receiver.publish(bye=True)
+        self._ends.bye()
         for connection in self._connections.values():
             connection.close()
-        self._end_by = now + 1.0
-        self._end_when_closed()
+        self._end_by = time.monotonic() + _CLOSE_SECONDS
+        self._wait_for_close()
 
-    def _end_when_closed(self) -> None:
-        open_ones = [connection for connection in self._connections.values() if not connection.closed]
-        if open_ones and time.monotonic() < self._end_by:
-            self.loop.call_in(0.02, self._end_when_closed)
+    def _wait_for_close(self) -> None:
+        left = [connection for connection in self._connections.values() if not connection.closed]
+        if left and time.monotonic() < self._end_by:
+            self.loop.call_in(0.02, self._wait_for_close)
             return
-        for connection in open_ones:
+        for connection in left:
             connection.abort()
         self.loop.stop()
+
+
+def _first_use() -> None:
+    """Libraries load half of themselves when first used, which takes a second that messages must not wait."""
+    nothing = np.zeros(1, np.int64)
+    rows = Received(*(nothing,) * 5, np.ones(1, np.bool_), np.zeros(1, np.uint8))
+    header = Header(
+        kind="received",
+        mesh="",
+        path="",
+        address="",
+        source="",
+        target="",
+        role="receiver",
+        name="",
+        run="0" * 16,
+        number=0,
+        observed_from_ns=0,
+        frontier_ns=0,
+        senders=0,
+        receivers=0,
+    )
+    decode(encode(header, rows))
+
+
+def _sender_specs(paths: Sequence[Path]) -> list[SenderSpec]:
+    flows: dict[str, list[Path]] = {}
+    for path in paths:
+        flows.setdefault(path.flow, []).append(path)
+    return [
+        SenderSpec(tuple(group), f"{group[0].source}-{number}", number)
+        for group in flows.values()
+        for number in range(group[0].senders)
+    ]
+
+
+def _receiver_specs(paths: Sequence[Path]) -> list[ReceiverSpec]:
+    return [
+        ReceiverSpec(path, f"{path.target}-{number}") for path in paths for number in range(path.receivers)
+    ]
 
 
 def _peers(endpoint: Endpoint) -> list[amqp.Options]:

@@ -46,22 +46,27 @@ class Receiver:
         path: Path,
         publisher: Publisher,
         *,
+        name: str,
         run: int,
         clock: RunClock,
         store: RowStore,
-        met: Callable[[str, int], None] = lambda _stream, _epoch: None,
-        heard: Callable[[str, int], None] = lambda _stream, _highest: None,
+        heard: Callable[[str, int], object] = lambda _stream, _highest: None,
         answers_to: Callable[[str, str], None] = lambda _stream, _address: None,
     ) -> None:
-        self._connection, self._path, self._publisher = connection, path, publisher
+        """A path without a receive address gets one from its peer: that is where round trips end."""
+        self.connection: Final = connection
+        self.path: Final = path
+        self.name: Final = name
+        self.dynamic_address: str | None = None
+        self._publisher = publisher
         self._clock, self._run, self._store = clock, run, store
         self._heard, self._answers_to = heard, answers_to
         self.link_up = False
         self._link: Any = None
         self._attachments = itertools.count()
         flow = flow_hash(path.mesh, path.address)
-        self._flow = flow
-        self._prefixes = frozenset((flow_prefix(flow, warmup=False), flow_prefix(flow, warmup=True)))
+        self._prefix = flow_prefix(flow, warmup=False)
+        self._warmup_prefix = flow_prefix(flow, warmup=True)
         self._arrivals = Arrivals()
         self._heads: dict[bytes, tuple[int, int]] = {}  # what stands before a body: flags, route
         self._last_head_bytes = 0
@@ -79,15 +84,17 @@ class Receiver:
         self.foreign = 0
         self.highest: dict[str, int] = {}
         self.last_received_ns = 0
-        del met
 
     # -- the link
 
     def attach(self, session: Any) -> Any:
-        path = self._path
+        path = self.path
         name = path.subscription or f"inflight-{self._run:016x}-{next(self._attachments)}"
         link = session.receiver(name)
-        link.source.address = path.receive_address
+        if path.receive_address:
+            link.source.address = path.receive_address
+        else:
+            link.source.dynamic = True
         if path.selector is not None:
             Selector(path.selector).apply(link)
         if path.subscription is not None:
@@ -95,16 +102,19 @@ class Receiver:
         return link
 
     def on_open(self, link: Any) -> None:
-        if not c.pn_terminus_get_address(lib.pn_link_remote_source(link)):
+        address = c.pn_terminus_get_address(lib.pn_link_remote_source(link))
+        if not address:
             return  # refused: the detach that says why is on its way
+        if not self.path.receive_address:
+            self.dynamic_address = address
         self._link = link
         self.link_up = True
         if self._detached_since is not None:
             self._detached.append((self._detached_since, self._clock.now_ns()))
             self._detached_since = None
         self._arrivals.attached()
-        lib.pn_link_flow(link, self._path.credit)
-        self._connection.touch()
+        lib.pn_link_flow(link, self.path.credit)
+        self.connection.touch()
 
     def on_flow(self) -> None:
         pass
@@ -120,18 +130,18 @@ class Receiver:
         received_ns = self._clock.now_ns()
         ours = count > 0 and not lib.pn_delivery_aborted(delivery) and self._row(count, received_ns)
         lib.pn_link_advance(link)
-        if ours or self._path.foreign == "accept":
+        if ours or self.path.foreign == "accept":
             lib.pn_delivery_update(delivery, c.PN_ACCEPTED)
         else:
             lib.pn_delivery_update(delivery, c.PN_RELEASED)
         lib.pn_delivery_settle(delivery)
         credit = lib.pn_link_credit(link)
-        if credit <= self._path.credit // 2:
-            lib.pn_link_flow(link, self._path.credit - credit)
+        if credit <= self.path.credit // 2:
+            lib.pn_link_flow(link, self.path.credit - credit)
 
     def on_lost(self, reason: str) -> None:
         if self.link_up:
-            _log.warning("path %s: the receiver's link is gone: %s", self._path.name, reason)
+            _log.warning("path %s: the receiver's link is gone: %s", self.path.name, reason)
         self._link = None
         self.link_up = False
         if self._detached_since is None:
@@ -159,7 +169,10 @@ class Receiver:
                 self.foreign += 1
                 return False
         view = self._view
-        if bytes(view[at : at + RUN_AT]) not in self._prefixes:
+        prefix = bytes(view[at : at + RUN_AT])
+        if prefix != self._prefix:
+            if prefix == self._warmup_prefix:
+                return True  # nobody counts them
             self._foreign += 1
             self.foreign += 1
             return False
@@ -254,7 +267,6 @@ class Receiver:
                 link=state["link"],
             )
         self._publisher.end(now, kind="bye" if bye else "alive", always=True, **state)
-        self._store.clear()
         for stream in self.comparisons:
             self._heard(stream, self.highest.get(stream, -1))
 

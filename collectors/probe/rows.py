@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from collectors.probe.arrivals import ROW
 from collectors.probe.message import COUNTED_BYTES
 
-_REST: Final = struct.Struct("<QIBBH")
+REST: Final = struct.Struct("<QIBBH")
 _FIRST_ROWS: Final = 256
 
 
@@ -22,7 +22,8 @@ class RowStore(Protocol):
 
     def rows(self) -> NDArray[Any]: ...
 
-    def clear(self) -> None: ...
+    def commit(self, number: int, frontier_ns: int) -> None:
+        """The sink has the records of all rows, and all before this number."""
 
 
 class MemoryRows:
@@ -37,11 +38,11 @@ class MemoryRows:
         if at == len(self._data):
             self._data.extend(bytes(len(self._data)))
         self._data[at : at + COUNTED_BYTES] = counted
-        _REST.pack_into(self._data, at + COUNTED_BYTES, received_ns, body_bytes, flags, route, 0)
+        REST.pack_into(self._data, at + COUNTED_BYTES, received_ns, body_bytes, flags, route, 0)
         self._end = at + ROW.itemsize
 
     def rows(self) -> NDArray[Any]:
         return np.frombuffer(bytes(self._data[: self._end]), ROW)
 
-    def clear(self) -> None:
+    def commit(self, number: int, frontier_ns: int) -> None:  # noqa: ARG002 -- the interface
         self._end = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import logging
 import random
@@ -17,6 +18,7 @@ from proton import Link as EngineLink
 from collectors.paths import Path
 from collectors.probe.clock import RunClock
 from collectors.probe.connection import Connection
+from collectors.probe.journal import LedgerJournal
 from collectors.probe.ledger import CODES, PRESETTLED, UNSETTLED, SenderLedger
 from collectors.probe.limits import Guard, RateCap
 from collectors.probe.loop import Loop, Timer
@@ -53,12 +55,14 @@ class Sender:
         clock: RunClock,
         guard: Guard,
         cap: RateCap,
+        journal: LedgerJournal,
         warmup: bool = False,
         reply_to: Callable[[], str | None] = lambda: None,
     ) -> None:
         self._loop, self._connection, self._path = loop, connection, path
         self._schedule, self._publisher, self._guard, self._cap = schedule, publisher, guard, cap
         self._clock, self._run, self._warmup, self._reply_to = clock, run, warmup, reply_to
+        self._journal = journal
         self.link_up = False
         self.started = False
         self.finished = False  # the schedule has come to its end, or was ended
@@ -78,6 +82,7 @@ class Sender:
         self._start_ns = 0
         self._start_second = clock.now_ns() // SECOND_NS
         self.ledger = SenderLedger(self._start_second)
+        journal.follow(self.ledger)
         self._detached_since: int | None = clock.now_ns()
         self._detached: list[tuple[int, int]] = []
         self.guarded: str | None = None
@@ -135,7 +140,8 @@ class Sender:
             lib.pn_delivery_settle(delivery)
 
     def on_lost(self, reason: str) -> None:
-        self._mark_written()
+        if self._path.presettled:
+            self._mark_written()
         if self.link_up:
             _log.warning("path %s: the sender's link is gone: %s", self._path.name, reason)
         self._link = self._session = None
@@ -153,11 +159,14 @@ class Sender:
             self._unwritten.clear()
 
     def journal(self) -> None:
-        self._mark_written()
+        if self._path.presettled:
+            self._mark_written()
+        if self.ledger.touched or self.ledger.settled:
+            self._journal.write(self.ledger, self._written)
 
     def _mark_written(self) -> None:
         """Presettled messages have no outcome: they count as sent once their bytes are on the socket."""
-        if not self._path.presettled or self._link is None:
+        if self._link is None:
             return
         out = self._connection.written_bytes
         if self._written < self.ledger.next_seq and not lib.pn_link_queued(self._link):
@@ -217,11 +226,11 @@ class Sender:
         self._timer = self._loop.call_at(wake - self._clock.epoch_ns, self._tick)
 
     def _collect_due(self, now_ns: int) -> None:
-        start = self._start_ns
-        ledger, waiting = self.ledger, self._waiting
+        start, waiting = self._start_ns, self._waiting
         for offset in self._schedule.due(now_ns - start, _BURST * 10):
-            ledger.due(start + offset)
-            waiting.append(start + offset)
+            intended = start + offset
+            self.ledger.due(intended // SECOND_NS)
+            waiting.append(intended)
             self.due += 1
         if not waiting:
             return
@@ -243,78 +252,95 @@ class Sender:
 
     def _give_up(self, keep: int, reason: UnsentReason) -> None:
         while len(self._waiting) > keep:
-            self.ledger.give_up(self._waiting.popleft(), reason)
+            self.ledger.give_up(self._waiting.popleft() // SECOND_NS, reason)
             self.unsent += 1
 
     def _send_due(self) -> None:
         if self.finished:
             return
         now = self._clock.now_ns()
-        if not self._schedule.unpaced:
+        unpaced = self._schedule.unpaced
+        if not unpaced:
             self._collect_due(now)
         link = self._link
-        if link is None:
+        if link is None or (unpaced and self._guarded(now)):
             return
-        room = min(lib.pn_link_credit(link), _BURST)
-        if self._schedule.unpaced:
-            if self._guarded(now):
-                return
-            room = min(room, self._cap.room(now))
-            for _ in range(self._schedule.take(now - self._start_ns, max(0, room))):
-                intended = self._clock.now_ns()
-                self.ledger.due(intended)
-                self._waiting.append(intended)
-                self.due += 1
+        room = min(lib.pn_link_credit(link), self._cap.room(now), _BURST)
+        if unpaced:
+            room = self._schedule.take(now - self._start_ns, max(0, room))
+            self.due += room
         else:
-            room = min(room, len(self._waiting), self._cap.room(now))
-        if room <= 0 or not self._waiting:
+            room = min(room, len(self._waiting))
+        if room <= 0:
             return
-        room = min(room, len(self._waiting))
         self._cap.take(room)
-        self._send(link, room)
+        while room:
+            room -= self._send_within_second(link, room)
         self._connection.touch()
-        if lib.pn_link_credit(link) > 0 and (self._waiting or self._schedule.unpaced):
+        if lib.pn_link_credit(link) > 0 and (self._waiting or unpaced):
             self._loop.post(self._send_due)  # the socket's turn first
 
-    def _send(self, link: Any, count: int) -> None:
-        ledger, waiting, unsettled = self.ledger, self._waiting, self._unsettled
+    def _send_within_second(self, link: Any, most: int) -> int:
+        """Send so many, or until the second is over; how many."""
+        waiting, unsettled, unpaced = self._waiting, self._unsettled, self._schedule.unpaced
         epoch, monotonic = self._clock.epoch_ns, time.monotonic_ns
         presettled = self._path.presettled
-        code = PRESETTLED if presettled else UNSETTLED
+        make, send, advance, settle = (
+            lib.pn_delivery, lib.pn_link_send, lib.pn_link_advance, lib.pn_delivery_settle
+        )  # fmt: skip
         tag, tag_bytes = self._tag, self._tag_bytes
         several = len(self._templates) > 1
         template, data = self._templates[0]
         length = len(template.buffer)
-        for _ in range(count):
+        seq = first = self.ledger.next_seq
+        body_bytes = 0
+        second_ends = (epoch + monotonic()) // SECOND_NS * SECOND_NS + SECOND_NS
+        while seq - first < most:
+            sent = epoch + monotonic()
+            if sent >= second_ends:
+                if seq > first:
+                    break
+                second_ends += SECOND_NS
             if several:
                 template, data = self._choice.choice(self._templates)
                 length = len(template.buffer)
-            intended = waiting.popleft()
-            sent = epoch + monotonic()
-            seq = ledger.sent(intended, sent, template.body_bytes, code)
+            if unpaced:
+                intended = sent
+            else:
+                intended = waiting.popleft()
+                self.ledger.caught_up(intended // SECOND_NS)
+                self._lag(sent - intended)
             template.patch(seq, intended, sent)
             tag_bytes[:] = seq.to_bytes(8, "big")
-            delivery = lib.pn_delivery(link, tag[0])
-            lib.pn_link_send(link, data, length)
+            delivery = make(link, tag[0])
+            send(link, data, length)
             if presettled:
-                lib.pn_delivery_settle(delivery)
+                settle(delivery)
             else:
-                lib.pn_link_advance(link)
+                advance(link)
                 unsettled[delivery] = seq
-            self._lag(sent - intended)
+            body_bytes += template.body_bytes
+            seq += 1
+        count, second = seq - first, second_ends // SECOND_NS - 1
+        if unpaced:
+            self.ledger.due(second, count)
+            self.ledger.caught_up(second, count)
+        self.ledger.sent(second, count, body_bytes, PRESETTLED if presettled else UNSETTLED)
         self.sent += count
         if presettled:
             self.outcomes[PRESETTLED] += count
+        return count
 
     def _lag(self, lag_ns: int) -> None:
         self.lag_sum_ns += lag_ns
-        for place, bound in enumerate(_LAG_BOUNDS_NS):
-            if lag_ns <= bound:
-                self.lag_counts[place] += 1
-                return
-        self.lag_counts[-1] += 1
+        self.lag_counts[bisect.bisect_left(_LAG_BOUNDS_NS, lag_ns)] += 1
 
     # -- the records
+
+    @property
+    def refused(self) -> int:
+        """Messages that the network gave back."""
+        return sum(self.outcomes[CODES[outcome]] for outcome in ("rejected", "released", "modified"))
 
     @property
     def unsettled(self) -> int:
@@ -327,6 +353,7 @@ class Sender:
         if bye:
             self._give_up(0, self._obstacle())
             until += 1
+        self.journal()
         for entry in self.ledger.close(until):
             self._publisher.add(
                 "ledger",

@@ -13,6 +13,7 @@ from prometheus_client import CollectorRegistry
 from collectors.exposition import Exposition, ListenError
 from collectors.kafka_client import KafkaSetupError, create_topics
 from collectors.probe.prober import Prober, Settings
+from collectors.probe.recovery import recover
 from collectors.probe.slot import Slot
 from collectors.secrets import SecretError
 from collectors.sink import KafkaSink
@@ -66,7 +67,9 @@ def command(
         slot = Slot.take(config.state / "probe")
         limit = spool_bytes(sending, receiving, config.defaults.spool)
         sink = KafkaSink(config.kafka, Spool(slot.folder / "spool", limit))
-        settings = Settings(config.site, max_rate=config.defaults.max_rate)
+        journals = slot.folder / "journal"
+        recover(journals, sink)
+        settings = Settings(site=config.site, max_rate=config.defaults.max_rate, journals=journals)
         prober = Prober(sending, receiving, config.endpoints, sink, settings)
         ProbeMetrics(prober, config.site).register(registry)
         registry.register(SinkMetrics(sink, "probe", config.site))

@@ -1,0 +1,323 @@
+"""The ends that a process runs, from one start of its clock to the next."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from collectors.paths import Path
+from collectors.probe.clock import RunClock
+from collectors.probe.clocks import Answering, Asking
+from collectors.probe.connection import Connection
+from collectors.probe.echo import Answer
+from collectors.probe.journal import Journals
+from collectors.probe.limits import Guard, RateCap
+from collectors.probe.loop import Loop
+from collectors.probe.publisher import Publisher, Sink, header_for, new_run
+from collectors.probe.receiver import Receiver
+from collectors.probe.schedule import Schedule
+from collectors.probe.sender import Sender
+from collectors.records import SECOND_NS
+
+_log: Final = logging.getLogger("inflight.probe")
+_OUTCOMES_NS: Final = 150_000_000  # after a second's end, for the outcomes of its last messages
+_START_SECONDS: Final = 3.0  # a sender waits so long for the receivers of its own process
+_SUBSCRIBED_SECONDS: Final = 1.0  # a mesh needs a moment to know a multicast's receivers
+_QUIET_NS: Final = 300_000_000  # without a message: at the end, no more is expected
+_ASK_SECONDS: Final = 2.0
+_HEARTBEAT_SECONDS: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class SenderSpec:
+    """One sender; a multicast's has several paths."""
+
+    paths: tuple[Path, ...]
+    name: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiverSpec:
+    """One receiver."""
+
+    path: Path
+    name: str
+
+
+class SendingEnd:
+    """A sender, and before it one that warms the path up under a run of its own."""
+
+    def __init__(self, spec: SenderSpec, sender: Sender, warmup: Sender | None) -> None:
+        self.path: Final = spec.paths[0]
+        self.name: Final = spec.name
+        self.sender: Final = sender
+        self.warmup = warmup
+
+
+class Ends:
+    """All ends of one clock. What it does is for the loop's thread."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        connection: Callable[[str, str], Connection],
+        specs: tuple[Sequence[SenderSpec], Sequence[ReceiverSpec]],
+        sink: Sink,
+        *,
+        cap: RateCap,
+        journals: Journals,
+        compare_clocks: bool,
+        warm_up: bool,
+    ) -> None:
+        self.loop, self._connection, self._sink, self._cap = loop, connection, sink, cap
+        self.clock: Final = RunClock.start()
+        self._journals = journals
+        self._compare = compare_clocks
+        self._guards: dict[str, Guard] = {}
+        self._answering: dict[Connection, Answering] = {}
+        self._asking: dict[Connection, Asking] = {}
+        self.receivers: Final = [self._receiver(spec) for spec in specs[1]]
+        self.senders: Final = [self._sender(spec, warm_up=warm_up) for spec in specs[0]]
+        self._waited_since = 0.0
+        self._over = False
+        self._asked = 0
+
+    # -- making them
+
+    def _sender(self, spec: SenderSpec, *, warm_up: bool) -> SendingEnd:
+        path = spec.paths[0]
+        warmup = None
+        if warm_up and path.warmup_ns:
+            schedule = Schedule(path.rate, path.arrivals, share=path.senders, duration_ns=path.warmup_ns)
+            warmup = self._one_sender(spec, schedule, warmup=True)
+        schedule = Schedule(
+            path.rate,
+            path.arrivals,
+            share=path.senders,
+            position=spec.number,
+            count=path.count,
+            duration_ns=path.duration_ns,
+        )
+        return SendingEnd(spec, self._one_sender(spec, schedule, warmup=False), warmup)
+
+    def _one_sender(self, spec: SenderSpec, schedule: Schedule, *, warmup: bool) -> Sender:
+        path, run, now = spec.paths[0], new_run(), self.clock.now_ns()
+        connection = self._connection(path.source, "sender")
+        guard = Guard(path.max_backlog, all_receivers=path.multicast and path.via is not None)
+        self._guards[f"{run:016x}"] = guard
+        headers = [header_for(p, "sender", spec.name, run, now, warmup=warmup) for p in spec.paths]
+        journal = self._journals.ledger(headers)
+        sender = Sender(
+            self.loop,
+            connection,
+            path,
+            schedule,
+            Publisher(headers, self._sink, journal.commit),
+            run=run,
+            clock=self.clock,
+            guard=guard,
+            cap=self._cap,
+            journal=journal,
+            warmup=warmup,
+            reply_to=lambda: self._reply_to(connection, path),
+        )
+        connection.add(sender)
+        if self._compare and connection not in self._answering:
+            self._answering[connection] = Answering(
+                connection, self.clock.now_ns, self._heard, lambda: self._moved(connection)
+            )
+        return sender
+
+    def _receiver(self, spec: ReceiverSpec) -> Receiver:
+        path, run = spec.path, new_run()
+        connection = self._connection(path.target, "receiver")
+        if self._compare and connection not in self._asking:
+            self._asking[connection] = Asking(connection, self.clock.now_ns, self._told)
+        asking = self._asking.get(connection)
+        header = header_for(path, "receiver", spec.name, run, self.clock.now_ns())
+        store = self._journals.rows(header)
+        receiver = Receiver(
+            connection,
+            path,
+            Publisher([header], self._sink, store.commit),
+            name=spec.name,
+            run=run,
+            clock=self.clock,
+            store=store,
+            heard=lambda stream, highest: self._heard(stream, f"{path.name} {spec.name}", highest),
+            answers_to=asking.answers_to if asking else lambda _stream, _address: None,
+        )
+        connection.add(receiver)
+        return receiver
+
+    # -- clocks, and who has been heard of
+
+    def _reply_to(self, connection: Connection, path: Path) -> str | None:
+        for receiver in self.receivers:
+            if receiver.path.flow == path.flow and receiver.dynamic_address is not None:
+                return receiver.dynamic_address  # a round trip comes back to this process
+        answering = self._answering.get(connection)
+        return answering.address if answering else None
+
+    def _moved(self, connection: Connection) -> None:
+        for end in self.senders if not self._over else ():
+            if self._connection(end.path.source, "sender") is connection:
+                end.sender.renew_templates()
+
+    def _heard(self, stream: str, receiver: str, highest: int) -> bool:
+        guard = self._guards.get(stream)
+        if guard is not None:
+            guard.heard(receiver, self.clock.now_ns(), highest)
+        return guard is not None
+
+    def _told(self, found: Answer, received_ns: int) -> None:
+        for receiver in self.receivers:
+            comparison = receiver.comparisons.get(f"{found.stream:016x}")
+            if comparison is not None:
+                comparison.echo(found.asked_ns, found.heard_ns, found.answered_ns, received_ns)
+
+    def _ask(self) -> None:
+        if self._over:
+            return
+        self._asked += 1
+        for receiver in self.receivers:
+            asking = self._asking.get(receiver.connection)
+            if asking is None:
+                continue
+            if self._asked % 5 == 1:
+                receiver.ask_for_reply_address()
+            for stream in receiver.comparisons:
+                if stream not in self._guards:
+                    name = f"{receiver.path.name} {receiver.name}"
+                    asking.ask(stream, name, receiver.highest.get(stream, -1))
+        self.loop.call_in(_ASK_SECONDS, self._ask)
+
+    # -- their life
+
+    def begin(self) -> None:
+        """Publish every second from now on, and send as soon as there is somebody to receive."""
+        calls: list[tuple[int, Callable[[], None]]] = []
+        for end in self.senders:
+            calls += [(_OUTCOMES_NS, s.publish) for s in (end.warmup, end.sender) if s is not None]
+        calls += [(0, receiver.publish) for receiver in self.receivers]
+        for place, (delay_ns, publish) in enumerate(calls):
+            # Spread over the second: making a record takes time that messages would wait for.
+            self._every_second(publish, delay_ns + place * 77_125_000 % 700_000_000)
+        self._waited_since = time.monotonic()
+        self._start_senders()
+        self._ask()
+        self._beat()
+
+    def _every_second(self, publish: Callable[[], None], phase_ns: int) -> None:
+        now = self.clock.now_ns()
+        next_ns = (now - phase_ns) // SECOND_NS * SECOND_NS + SECOND_NS + phase_ns
+
+        def run() -> None:
+            nonlocal next_ns
+            if self._over:
+                return
+            publish()
+            next_ns = max(next_ns + SECOND_NS, self.clock.now_ns() - SECOND_NS)
+            self.loop.call_at(next_ns - self.clock.epoch_ns, run)
+
+        self.loop.call_at(next_ns - self.clock.epoch_ns, run)
+
+    def _beat(self) -> None:
+        """Let journals know that the ends are alive: after kill -9, they were so until then."""
+        if self._over:
+            return
+        now = self.clock.now_ns()
+        self._journals.beat(now)
+        self.loop.call_in(_HEARTBEAT_SECONDS, self._beat)
+
+    def _start_senders(self) -> None:
+        """A sender begins when the receivers of its flow in this process are there, or after some seconds."""
+        if self._over:
+            return
+        waited = time.monotonic() - self._waited_since
+        left = False
+        for end in self.senders:
+            if end.sender.started:
+                continue
+            if end.warmup is not None:
+                left = True
+                self._advance_warmup(end, end.warmup, waited)
+            elif self._may_start(end.path, end.sender, waited):
+                end.sender.start()
+            else:
+                left = True
+        if left:
+            self.loop.call_in(0.02, self._start_senders)
+
+    def _may_start(self, path: Path, sender: Sender, waited: float) -> bool:
+        there = sender.up and all(r.link_up for r in self.receivers if r.path.flow == path.flow)
+        subscribed = not path.multicast or waited >= _SUBSCRIBED_SECONDS
+        return (there and subscribed) or waited > _START_SECONDS
+
+    def _advance_warmup(self, end: SendingEnd, warmup: Sender, waited: float) -> None:
+        if not warmup.started:
+            if self._may_start(end.path, warmup, waited):
+                warmup.start()
+        elif warmup.finished and not warmup.unsettled:
+            warmup.publish(bye=True)
+            end.warmup = None
+            self._connection(end.path.source, "sender").remove(warmup)
+
+    @property
+    def finished(self) -> bool:
+        """Whether all schedules have come to their end."""
+        return bool(self.senders) and all(end.sender.finished for end in self.senders)
+
+    def stop_sending(self) -> None:
+        for end in self.senders:
+            if end.warmup is not None:
+                end.warmup.stop()
+            end.sender.stop()
+
+    def complete(self) -> bool:
+        """Whether all that was sent here is accounted for, and nothing comes in any more."""
+        if any(end.sender.unsettled for end in self.senders):
+            return False
+        now = self.clock.now_ns()
+        if any(now - receiver.last_received_ns < _QUIET_NS for receiver in self.receivers):
+            return False
+        return all(self._received(name) >= self._expected(name) for name in self._own_paths())
+
+    def _own_paths(self) -> dict[str, Path]:
+        return {receiver.path.name: receiver.path for receiver in self.receivers}
+
+    def _received(self, name: str) -> int:
+        return sum(receiver.received for receiver in self.receivers if receiver.path.name == name)
+
+    def _expected(self, name: str) -> int:
+        flow = self._own_paths()[name].flow
+        return sum(end.sender.sent - end.sender.refused for end in self.senders if end.path.flow == flow)
+
+    def bye(self) -> None:
+        """The end of all runs: what is known is published, and nothing comes after it."""
+        self._over = True
+        for end in self.senders:
+            if end.warmup is not None:
+                end.warmup.publish(bye=True)
+            end.sender.publish(bye=True)
+        for receiver in self.receivers:
+            receiver.publish(bye=True)
+        self._journals.close()
+
+    def detach(self) -> None:
+        """Take the links off their connections, for others to come."""
+        for end in self.senders:
+            connection = self._connection(end.path.source, "sender")
+            for sender in (end.warmup, end.sender):
+                if sender is not None:
+                    connection.remove(sender)
+        for receiver in self.receivers:
+            receiver.connection.remove(receiver)
+        for connection, answering in self._answering.items():
+            answering.remove_from(connection)
+        for connection, asking in self._asking.items():
+            asking.remove_from(connection)

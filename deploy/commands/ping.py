@@ -1,0 +1,167 @@
+"""`inflight ping`: how long messages take to an address and back to here, and whether any is missing."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+from pydantic import ValidationError
+
+from collectors import units
+from collectors.config import MIN_SIZE_BYTES, Endpoint, Sasl, Tls
+from deploy.errors import Problem
+from deploy.ping import files, pinging, show
+from deploy.ping.echoing import EchoingPeer
+from deploy.ping.tally import Tally
+from deploy.signals import stop_on_signals
+
+_MECHANISMS = ("PLAIN", "SCRAM-SHA-1", "SCRAM-SHA-256", "SCRAM-SHA-512", "EXTERNAL", "ANONYMOUS")
+
+
+class _Unit(click.ParamType[Any]):
+    """A text as the config would have it."""
+
+    def __init__(self, name: str, read: Callable[[object], Any]) -> None:
+        self.name = name
+        self._read = read
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            return self._read(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+def _size(value: object) -> int:
+    size = units.size_bytes(value)
+    if size < MIN_SIZE_BYTES:
+        raise ValueError(f"{value!r}: a message has at least {MIN_SIZE_BYTES}B")
+    return size
+
+
+_RATE = _Unit("rate", units.rate_profile)
+_DURATION = _Unit("duration", units.duration_ns)
+_SIZE = _Unit("size", _size)
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command(short_help="Measure one path, with no config and no Kafka.")
+@click.argument("url")
+@click.argument("address")
+@click.option("--count", type=click.IntRange(min=1), help="Messages to send; without it, until Ctrl-C.")
+@click.option("--duration", type=_DURATION, help="For how long to send, like 30s.")
+@click.option("--rate", type=_RATE, default="10/s", show_default=True, help="0: as fast as credit allows.")
+@click.option("--arrivals", type=click.Choice(("constant", "poisson")), default="constant", show_default=True)
+@click.option("--size", type=_SIZE, default="256B", show_default=True, help="Of each message's body.")
+@click.option("--ttl", type=_DURATION, default="60s", show_default=True)
+@click.option(
+    "--settle", type=_DURATION, default="10s", show_default=True, help="How long to wait at the end."
+)
+@click.option("--presettled", is_flag=True, help="Send without acknowledgement.")
+@click.option("--durable", is_flag=True)
+@click.option("--priority", type=click.IntRange(0, 9), default=4, show_default=True)
+@click.option("--credit", type=click.IntRange(min=1), default=200, show_default=True, help="Of the receiver.")
+@click.option("--receive-url", help="Receive from another router or broker than URL.")
+@click.option("--receive-address", help="Receive from another address, like ADDRESS::QUEUE.")
+@click.option("--ping-pong", is_flag=True, help="Round trips through an echoing peer: see --echo.")
+@click.option("--echo", "as_echo", is_flag=True, help="Be the echoing peer for --ping-pong, until Ctrl-C.")
+@click.option("--connect-timeout", type=_DURATION, default="10s", show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="The summary as JSON on stdout.")
+@click.option("--hdr-log", type=_FILE, help="Write latencies as a HdrHistogram log (tags response, service).")
+@click.option("--rate-log", type=_FILE, help="Write rates by the second as CSV.")
+@click.option("--samples", type=_FILE, help="Write every message as Parquet.")
+@click.option("--tls-ca", type=_FILE, help="CA of the peer's certificate (amqps).")
+@click.option("--tls-cert", type=_FILE)
+@click.option("--tls-key", type=_FILE)
+@click.option("--tls-verify", type=click.Choice(("name", "chain", "none")), default="name", show_default=True)
+@click.option("--mechanism", type=click.Choice(_MECHANISMS), help="How to log in.")
+@click.option("--user")
+@click.option("--password-file", type=_FILE)
+def command(url: str, address: str, **options: Any) -> None:
+    r"""Send messages to ADDRESS at URL, receive them there again, and tell what became of each.
+
+    \b
+    inflight ping amqp://router:5672 inflight/test
+    inflight ping amqps://broker:5671 inflight.test --tls-ca ca.pem --count 1000 --rate 100/s
+
+    Use an address of its own, which nobody else sends to or receives from. Exit status: 0 when all arrived,
+    1 when messages were lost, 2 when it could not be measured.
+    """
+    sender = _endpoint(url, options)
+    stop = threading.Event()
+    stop_on_signals(stop)
+    if options["as_echo"]:
+        _echo(sender, address, stop)
+        return
+    ping_pong = options["ping_pong"]
+    wish = pinging.Wish(
+        sender=sender,
+        receiver=_endpoint(options["receive_url"], options) if options["receive_url"] else sender,
+        address=address,
+        receive_address=None if ping_pong else options["receive_address"] or address,
+        rate=options["rate"],
+        arrivals=options["arrivals"],
+        size=(options["size"], options["size"]),
+        count=options["count"],
+        duration_ns=options["duration"],
+        ttl_ns=options["ttl"],
+        settle_ns=options["settle"],
+        presettled=options["presettled"],
+        durable=options["durable"],
+        priority=options["priority"],
+        credit=options["credit"],
+        connect_seconds=options["connect_timeout"] / 1e9,
+    )
+    tally = Tally(pinging.path_of(wish), keep_samples=options["samples"] is not None)
+    pinging.run(wish, tally, stop, say=pinging.terminal_line)
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\x1b[K")
+    _write_files(tally, options)
+    found = tally.summary(ping_pong=ping_pong)
+    if options["as_json"]:
+        click.echo(json.dumps(found, indent=2))
+    else:
+        click.echo("\n".join(show.table(found, ping_pong=ping_pong)))
+    sys.exit(1 if found["classes"]["lost"] else 0)
+
+
+def _endpoint(url: str, options: dict[str, Any]) -> Endpoint:
+    cert, key, ca = options["tls_cert"], options["tls_key"], options["tls_ca"]
+    mechanism, user, password_file = options["mechanism"], options["user"], options["password_file"]
+    if user and not mechanism:
+        mechanism = "PLAIN"
+    try:
+        tls = Tls(ca=ca, cert=cert, key=key, verify=options["tls_verify"])
+        sasl = Sasl(mechanism=mechanism, user=user, password_file=password_file) if mechanism else None
+        return Endpoint.model_validate({"url": url, "tls": tls, "sasl": sasl})
+    except ValidationError as error:
+        reasons = "; ".join(item["msg"].removeprefix("Value error, ") for item in error.errors())
+        raise Problem(reasons) from None
+
+
+def _echo(endpoint: Endpoint, address: str, stop: threading.Event) -> None:
+    peer = EchoingPeer(endpoint, address)
+    peer.start()
+    click.echo(f"echoing what comes to {address}; Ctrl-C ends it", err=True)
+    stop.wait()
+    peer.stop()
+    click.echo(f"echoed {peer.echoed}, could not echo {peer.dropped}", err=True)
+
+
+def _write_files(tally: Tally, options: dict[str, Any]) -> None:
+    try:
+        if options["hdr_log"]:
+            files.write_hdr_log(options["hdr_log"], tally.last_rows())
+        if options["rate_log"]:
+            files.write_rate_log(options["rate_log"], tally)
+        if options["samples"]:
+            files.write_samples(options["samples"], tally)
+    except OSError as error:
+        raise Problem(f"cannot write {error.filename}: {error.strerror}") from None

@@ -1,0 +1,59 @@
+"""The other side of `ping --ping-pong`: sends every message back to whom it asks for."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import Final
+
+from proton import Message
+
+from collectors import amqp
+from collectors.config import Endpoint
+from collectors.probe.connection import Connection
+from collectors.probe.echo import echo
+from collectors.probe.loop import Loop
+from collectors.probe.publisher import new_run
+from collectors.probe.side import Inlet, Outlet
+
+_log: Final = logging.getLogger("inflight.ping")
+
+
+class EchoingPeer:
+    """Listens on one address until it is stopped."""
+
+    def __init__(self, endpoint: Endpoint, address: str) -> None:
+        self._loop = Loop()
+        self._connection = Connection(
+            self._loop,
+            lambda: [amqp.options(url, endpoint.tls, endpoint.sasl) for url in endpoint.url],
+            f"inflight-echo-{new_run():016x}",
+        )
+        self._inlet = Inlet(self._connection, "inflight-echo", self._take, address=address)
+        self._outlet = Outlet(self._connection, "inflight-echo")
+        self._connection.add(self._inlet)
+        self._connection.add(self._outlet)
+        self._thread = threading.Thread(target=self._loop.run, name="echo", daemon=True)
+        self.echoed = 0
+        self.dropped = 0
+
+    @property
+    def ready(self) -> bool:
+        return self._inlet.address is not None
+
+    def start(self) -> None:
+        self._loop.post(self._connection.start)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._loop.post(self._connection.abort)
+        self._loop.post(self._loop.stop)
+        self._thread.join(2)
+        self._loop.close()
+
+    def _take(self, message: Message) -> None:
+        reply = echo(message)
+        if reply is not None and self._outlet.send(reply):
+            self.echoed += 1
+        else:
+            self.dropped += 1

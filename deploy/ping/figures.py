@@ -1,0 +1,66 @@
+"""Percentiles and the like of many windows together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streaming.histogram import Histogram
+from streaming.rows import PERCENTILES, Latency
+
+
+class Latencies(TypedDict):
+    """As in a window's row, without the histogram."""
+
+    count: int
+    min_ns: int
+    max_ns: int
+    mean_ns: int
+    std_ns: int
+    percentiles: dict[str, int]
+
+
+def given(count: int) -> dict[str, tuple[int, int]]:
+    """The percentiles that so many values can tell: those with one value above them."""
+    return {name: share for name, share in PERCENTILES.items() if count * share[0] >= share[1]}
+
+
+def percentiles_of(values: NDArray[np.int64]) -> dict[str, int]:
+    """Exact, of all the values."""
+    ordered = np.sort(values)
+    total = len(ordered)
+    return {
+        name: int(ordered[max(total - total * over // of, 1) - 1])
+        for name, (over, of) in given(total).items()
+    }
+
+
+def summary(histogram: Histogram, parts: Sequence[Latency]) -> Latencies:
+    """Mean and deviation from those of the parts; percentiles from the histogram of all."""
+    count = sum(part["count"] for part in parts)
+    mean = sum(part["mean_ns"] * part["count"] for part in parts) / count
+    squares = sum((part["std_ns"] ** 2 + (part["mean_ns"] - mean) ** 2) * part["count"] for part in parts)
+    wanted = given(count)
+    longest = max(part["max_ns"] for part in parts)
+    values = histogram.percentiles(list(wanted.values())) if wanted else []
+    return Latencies(
+        count=count,
+        min_ns=min(part["min_ns"] for part in parts),
+        max_ns=longest,
+        mean_ns=round(mean),
+        std_ns=round(math.sqrt(squares / count)),
+        percentiles={name: min(value, longest) for name, value in zip(wanted, values, strict=True)},
+    )
+
+
+def milliseconds(ns: float) -> str:
+    """Three figures that matter, in ms."""
+    ms = ns / 1e6
+    if ms == 0:
+        return "0"
+    digits = max(0, 2 - math.floor(math.log10(abs(ms))))
+    return f"{ms:.{min(digits, 6)}f}"

@@ -1,0 +1,159 @@
+"""What a ping found: the same accounting as everywhere, summed over its windows."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from collectors.paths import Path
+from collectors.records import OUTCOMES, SECOND_NS, Record, decode
+from deploy.ping.figures import Latencies, percentiles_of, summary
+from streaming.accounting import PathState
+from streaming.histogram import Histogram
+from streaming.histogram import decode as decode_histogram
+from streaming.rows import CLASSES, Latency, LiveRow, WindowRow
+
+_MOST_VALUES: Final = 20_000_000
+_ADDED: Final = ("late", "duplicate", "redelivered", "reordered", "foreign", "unexpected", "negative")
+
+
+class Tally:
+    """Takes encoded records as Kafka would, and keeps what the summary and the files need."""
+
+    def __init__(self, path: Path, *, keep_samples: bool = False) -> None:
+        self._state = PathState(path.name, path.rules)
+        self._keep_samples = keep_samples
+        self.rows: list[WindowRow] = []
+        self.samples: list[Record] = []
+        self.ledgers: dict[tuple[str, int], Record] = {}  # by stream and second: the highest revision
+        self.received_by_second: Counter[int] = Counter()
+        self._ipdv: list[NDArray[np.int64]] = []
+        self._values = 0
+        self._first_due_ns: int | None = None
+
+    def take(self, data: bytes, key: str) -> None:  # noqa: ARG002 -- there is one path
+        record = decode(data)
+        self.rows += self._state.apply(record, time.time_ns())
+        if self._state.rejection is not None:
+            raise RuntimeError(f"the accounting refused a record of this probe: {self._state.rejection}")
+        header = record.header
+        if record.ledger is not None:
+            key_of = header.stream, header.second
+            known = self.ledgers.get(key_of)
+            if known is None or known.header.revision < header.revision:
+                self.ledgers[key_of] = record
+        if record.received is not None:
+            seconds, counts = np.unique(record.received.received_ns // SECOND_NS, return_counts=True)
+            self.received_by_second.update(dict(zip(seconds.tolist(), counts.tolist(), strict=True)))
+            if self._values < _MOST_VALUES:
+                self._ipdv.append(record.received.ipdv_ns[record.received.has_ipdv])
+                self._values += len(self._ipdv[-1])
+            if self._keep_samples:
+                self.samples.append(record)
+
+    def live(self) -> LiveRow | None:
+        return self._state.live()
+
+    @property
+    def lost(self) -> int:
+        return sum(row["classes"]["lost"] for row in self.last_rows())
+
+    def outcome_counts(self) -> Counter[str]:
+        found: Counter[str] = Counter()
+        for record in self.ledgers.values():
+            if record.ledger is not None:
+                for length, outcome in zip(record.ledger.length, record.ledger.outcome, strict=True):
+                    found[OUTCOMES[outcome]] += int(length)
+        return found
+
+    def last_rows(self) -> list[WindowRow]:
+        """The newest revision of each window."""
+        newest: dict[int, WindowRow] = {}
+        for row in self.rows:
+            newest[row["window_start_ns"]] = row
+        return [newest[start] for start in sorted(newest)]
+
+    def summary(self, *, ping_pong: bool = False) -> dict[str, Any]:
+        """All figures, as `--json` prints them."""
+        rows = self.last_rows()
+        classes = {name: sum(row["classes"][name] for row in rows) for name in CLASSES}
+        found: dict[str, Any] = {
+            "sent": sum(row["sent"] for row in rows),
+            "classes": classes,
+            "refused": _summed(rows, "refused"),
+            "lost": _summed(rows, "lost"),
+            "unsent": _summed(rows, "unsent"),
+            **{name: sum(int(row[name]) for row in rows) for name in _ADDED},
+            "response": _merged([row["response"] for row in rows]),
+            "service": _merged([row["service"] for row in rows]),
+            "jitter": self._jitter(),
+            "rate": self._rate(rows),
+            "clock": max((r["clock"] for r in rows if r["clock"]), key=lambda c: c["bound_ns"], default=None),
+            "routes": _summed(rows, "routes"),
+            "flags": _flags(rows),
+        }
+        found["cannot_see"] = self._cannot_see(found)
+        if ping_pong and found["service"]:
+            found["one_way"] = {
+                basis: {name: value // 2 for name, value in found[basis]["percentiles"].items()}
+                for basis in ("response", "service")
+            }
+        return found
+
+    def _jitter(self) -> dict[str, Any] | None:
+        values = np.concatenate(self._ipdv) if self._ipdv else np.zeros(0, np.int64)
+        if not len(values):
+            return None
+        return {
+            "percentiles": percentiles_of(np.abs(values)),
+            "max_ns": int(values.max()),
+            "min_ns": int(values.min()),
+            "rfc3550_ns": max((row["jitter"]["rfc3550_ns"] for row in self.rows if row["jitter"]), default=0),
+        }
+
+    def _rate(self, rows: list[WindowRow]) -> dict[str, float] | None:
+        """Messages a second over whole seconds; the first and the last are cut by start and end."""
+        whole = [row for row in rows if row["due"]][1:-1] or rows
+        seconds = sum(row["window_ns"] for row in whole) / 1e9
+        if not seconds:
+            return None
+        return {
+            "asked": round(sum(row["due"] for row in whole) / seconds, 3),
+            "got": round(sum(row["sent"] for row in whole) / seconds, 3),
+        }
+
+    def _cannot_see(self, found: dict[str, Any]) -> dict[str, float] | None:
+        sent, rate = found["sent"], found["rate"]
+        if not sent or not rate or not rate["got"]:
+            return None
+        # With n messages and none lost, a share of loss above 3/n would have shown in 95 of 100 cases.
+        return {"loss_ratio": min(1.0, 3 / sent), "gap_seconds": round(1 / rate["got"], 6)}
+
+
+def _flags(rows: list[WindowRow]) -> list[str]:
+    """A receiver that leaves when everything has arrived misses nothing by it."""
+    found = {flag for row in rows for flag in row["flags"]}
+    if not any(row["classes"]["unobserved"] for row in rows):
+        found.discard("receiver_gap")
+    return sorted(found)
+
+
+def _summed(rows: list[WindowRow], name: str) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for row in rows:
+        total.update(row[name])  # type: ignore[literal-required]  # a name of the row's own
+    return dict(total)
+
+
+def _merged(parts: list[Latency | None]) -> Latencies | None:
+    there = [part for part in parts if part is not None]
+    if not there:
+        return None
+    histogram = Histogram()
+    for part in there:
+        histogram.add(decode_histogram(part["hdr"]))
+    return summary(histogram, there)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +35,16 @@ def _paths(network: Network) -> dict[str, dict[str, Any]]:
     }
 
 
-def write_config(network: Network, directory: Path, export_listen: str) -> Path:
-    """Write it, and return the file."""
+def write_config(
+    network: Network, directory: Path, export_listen: str, counts: Mapping[str, int] | None = None
+) -> Path:
+    """Write it, and return the file; `counts`: messages to send along a path, without end if not there."""
     config = network.config()
     # A demonstration is watched: results become final after a few seconds, not after a quarter of a minute.
     config["defaults"] = {"window": "2s", "settle": "4s", "ttl": "8s"}
     config["paths"] = _paths(network)
+    for name, count in (counts or {}).items():
+        config["paths"][name]["count"] = count
     config["meshes"]["demo"]["expect"] = ["A--B", "B--C"]
     config["slos"] = [
         {"paths": "*", "delivered": "99.9%", "over": "30d"},

@@ -52,18 +52,19 @@ def run(*, seconds: int | None, fault: bool, json_file: Path | None, state_dir: 
             return 0
         memory = supervisor.memory_bytes()
         found = _settle(supervisor, stack)
+    unaccounted = sum(book.unaccounted for book in found.values())
     summary = {
         "seconds": seconds,
         "first_result_seconds": shown.first_result_seconds,
         "memory_bytes": memory,
         "paths": {name: book.as_dict() for name, book in found.items()},
-        "unaccounted": sum(book.unaccounted for book in found.values()),
+        "unaccounted": unaccounted,
         "story": shown.story,
     }
     _print_summary(console, summary)
     if json_file is not None:
         json_file.write_text(json.dumps(summary, indent=2) + "\n")
-    return int(summary["unaccounted"]) or (0 if found else 1)
+    return unaccounted
 
 
 def _tell_story(stack: Stack, stopping: threading.Event, shown: _Screen) -> None:

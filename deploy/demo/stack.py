@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -30,11 +30,20 @@ _START_SECONDS = 60.0
 class Stack:
     """The network, Inflight's own parts over it, and what shows their metrics."""
 
-    def __init__(self, supervisor: Supervisor, say: Say) -> None:
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        say: Say,
+        *,
+        stand_ins: bool = False,
+        counts: Mapping[str, int] | None = None,
+    ) -> None:
+        """`stand_ins`: even where a real router is on the PATH; `counts`: as `write_config` has it."""
         self._supervisor = supervisor
         self._say = say
         self._listen = {name: f"{LOOPBACK}:{free_port()}" for name in _PARTS}
-        self.network = Network(supervisor)
+        self.network = Network(supervisor, stand_ins=stand_ins)
+        self._counts = counts
         self.config_file = Path()
         self.urls = {"live page": self.url("export") + "/", "metrics": self.url("export") + "/metrics"}
         self.began = time.monotonic()
@@ -50,17 +59,25 @@ class Stack:
 
     def start(self) -> None:
         """Start all of it; returns when every part is ready."""
+        self.start_network()
+        self.start_parts()
+        self._start_prometheus()
+
+    def start_network(self) -> None:
+        """What is watched."""
         self._say("starting Kafka, Artemis and three routers")
         self.network.start()
         kind = "stand-ins of Inflight's own" if self.stand_ins else self.network.routers["A"].program.name
         self._say(f"the routers are {kind}")
+
+    def start_parts(self) -> None:
+        """Inflight's own parts, all at once: each can wait for the others."""
         directory = self._supervisor.directory("demo", fresh=True)
-        self.config_file = write_config(self.network, directory, self._listen["export"])
+        self.config_file = write_config(self.network, directory, self._listen["export"], self._counts)
         self._say("starting probes, collectors, the Spark job and the exporter")
         with ThreadPoolExecutor(len(_PARTS)) as pool:
             for started in [pool.submit(self._supervisor.start, self._part(name)) for name in _PARTS]:
                 started.result()
-        self._start_prometheus()
 
     def _part(self, name: str) -> Part:
         argv = [

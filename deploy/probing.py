@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
 from collectors.config import Config
@@ -62,9 +61,6 @@ class ProbeMetrics:
     def __init__(self, prober: Prober, site: str) -> None:
         self._prober, self._site = prober, site
 
-    def register(self, registry: CollectorRegistry) -> None:
-        registry.register(self)
-
     def collect(self) -> Iterator[Any]:
         up = _gauge("probe_end_up")
         messages = _counter("probe_messages_total")
@@ -75,7 +71,7 @@ class ProbeMetrics:
         )
         lags: dict[tuple[str, str], tuple[list[int], int]] = {}
         for end in list(self._prober.senders):
-            path, name, sender = end.path, end.name, end.sender
+            path, name, sender = end.path, f"sender/{end.name}", end.sender
             up.add_metric([path.mesh, path.name, name, self._site], int(sender.up))
             for outcome, count in zip(OUTCOMES, sender.outcomes, strict=True):
                 messages.add_metric([path.mesh, path.name, name, outcome], count)
@@ -83,7 +79,7 @@ class ProbeMetrics:
             summed = [a + b for a, b in zip(counts, sender.lag_counts, strict=True)]
             lags[path.mesh, path.name] = summed, total + sender.lag_sum_ns
         for receiver in list(self._prober.receivers):
-            path, name = receiver.path, receiver.name
+            path, name = receiver.path, f"receiver/{receiver.name}"
             up.add_metric([path.mesh, path.name, name, self._site], int(receiver.link_up))
             messages.add_metric([path.mesh, path.name, name, "received"], receiver.received)
             messages.add_metric([path.mesh, path.name, name, "foreign"], receiver.foreign)

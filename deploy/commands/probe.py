@@ -71,7 +71,7 @@ def command(
         recover(journals, sink)
         settings = Settings(site=config.site, max_rate=config.defaults.max_rate, journals=journals)
         prober = Prober(sending, receiving, config.endpoints, sink, settings)
-        ProbeMetrics(prober, config.site).register(registry)
+        registry.register(ProbeMetrics(prober, config.site))
         registry.register(SinkMetrics(sink, "probe", config.site))
         server = Exposition(listen, registry, prober.not_ready)
     except (KafkaSetupError, SecretError, ListenError, OSError) as error:

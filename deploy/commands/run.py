@@ -1,0 +1,100 @@
+"""`inflight run`: probes, collectors, accounting and exporter in one process; no Kafka, no JVM."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Final
+
+import click
+from prometheus_client import CollectorRegistry
+
+from collectors.exposition import ListenError
+from collectors.fleet import Fleet
+from collectors.probe.prober import Prober, Settings
+from collectors.secrets import SecretError
+from collectors.sink import DirectSink
+from deploy.errors import Problem
+from deploy.in_process import InProcess
+from deploy.options import config_option, load_config, site_option
+from deploy.ping.figures import milliseconds
+from deploy.probing import ProbeMetrics, choose
+from deploy.results import add_build_info, serve_results
+from deploy.signals import stop_on_signals
+from streaming.exporter import Exporter
+
+_log: Final = logging.getLogger("inflight.run")
+_LINE_SECONDS: Final = 1.0
+
+
+@click.command(short_help="Everything in one process: probes to /metrics; no Kafka, no JVM.")
+@config_option
+@site_option
+@click.option("--path", "names", multiple=True, help="Only this path; may be given several times.")
+@click.option("--listen", help="Address to listen on, HOST:PORT; goes before the config's `export.listen`.")
+@click.option("--seconds", type=click.IntRange(min=1), help="End by itself after so long.")
+def command(
+    config_file: Path, site: str | None, names: tuple[str, ...], listen: str | None, seconds: int | None
+) -> None:
+    """Measure the config's paths, poll its routers and brokers, and serve it all at /metrics and /.
+
+    The numbers are those of the Spark job: the same accounting, on the same records. What is measured is
+    kept in memory only; a site that wants more keeps its records in Kafka (`inflight probe`).
+    """
+    config = load_config(config_file, site)
+    sending, receiving = choose(config, names, send=True, receive=True)
+    registry = CollectorRegistry()
+    add_build_info(registry, "run", config)
+    exporter = Exporter(config, registry)
+    books = InProcess(config, exporter)
+    sink = DirectSink(books.take)
+    settings = Settings(site=config.site, max_rate=config.defaults.max_rate)
+    try:
+        prober = Prober(sending, receiving, config.endpoints, sink, settings)
+        registry.register(ProbeMetrics(prober, config.site))
+        fleet = Fleet(config, registry, books.telemetry)
+        server = serve_results(exporter, registry, listen or config.export.listen)
+    except (SecretError, ListenError, OSError) as error:
+        raise Problem(str(error)) from None
+    stop = threading.Event()
+    stop_on_signals(stop)
+    books.start()
+    fleet.start()
+    prober.start()
+    _log.info(
+        "%d senders, %d receivers; %s/metrics, %s/ for people",
+        len(prober.senders),
+        len(prober.receivers),
+        server.url,
+        server.url,
+    )
+    _until_stopped(stop, books, prober, seconds)
+    prober.stop()
+    sink.close()
+    fleet.close()
+    books.close()
+    server.close()
+
+
+def _until_stopped(stop: threading.Event, books: InProcess, prober: Prober, seconds: int | None) -> None:
+    end = time.monotonic() + seconds if seconds else None
+    while not stop.wait(_LINE_SECONDS):
+        if sys.stderr.isatty():
+            sys.stderr.write(f"\r\x1b[K{_line(books, prober)}")
+            sys.stderr.flush()
+        if end is not None and time.monotonic() >= end:
+            return
+
+
+def _line(books: InProcess, prober: Prober) -> str:
+    problem = prober.not_ready()
+    if problem is not None:
+        return problem
+    rows = list(books.live.values())
+    pending, suspect = sum(row["pending"] for row in rows), sum(row["suspect"] for row in rows)
+    p99 = max(((row["response"].get("99", 0), row["path"]) for row in rows), default=(0, ""))
+    worst = f"  worst p99 {milliseconds(p99[0])} ms ({p99[1]})" if p99[0] else ""
+    return f"{len(rows)} paths  {books.rows} windows  pending {pending}  suspect {suspect}{worst}"

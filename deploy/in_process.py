@@ -1,0 +1,86 @@
+"""Probes' records straight into the accounting and the exporter: what Kafka and Spark do elsewhere."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import Final
+
+from collectors.config import Config
+from collectors.paths import default_rules, resolve
+from collectors.telemetry import Telemetry
+from collectors.topics import BROKER, ROUTER, Topic
+from streaming.accounting import Accountant
+from streaming.accounting.accountant import Shelf
+from streaming.exporter import Exporter
+from streaming.rows import LiveRow, WindowRow, decode_live, decode_window, encode
+
+_log: Final = logging.getLogger("inflight.run")
+_LIVE_SECONDS: Final = 1.0
+_FORGET_NS: Final = 24 * 3_600 * 10**9  # as the topic's retention would
+
+
+class InProcess:
+    """Takes the very bytes that would go to Kafka; rows go to the exporter as if they came from there."""
+
+    def __init__(self, config: Config, exporter: Exporter) -> None:
+        rules = {name: path.rules for name, path in resolve(config).items()}
+        fallback = default_rules(config)
+        self._accountant = Accountant(lambda name: rules.get(name, fallback))
+        self._exporter = exporter
+        self._shelves: dict[str, Shelf] = {}
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._show, name="live", daemon=True)
+        self.rows = 0
+        self.live: dict[str, LiveRow] = {}
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def take(self, record: bytes, key: str) -> None:
+        """A record of a probe."""
+        with self._lock:
+            fed = self._accountant.feed(record, time.time_ns(), key)
+            if fed.dead_letter is not None:
+                _log.error("path %s: a record of this process is refused: %s", key, fed.dead_letter)
+            if key not in self._shelves and key in self._accountant.states:
+                self._shelves[key] = Shelf(self._accountant.states[key])
+        for row in fed.rows:
+            self._window(row)
+
+    def telemetry(self, topic: Topic, record: Telemetry) -> None:
+        """A record of a collector."""
+        if topic is ROUTER:
+            self._exporter.apply_router(record)
+        elif topic is BROKER:
+            self._exporter.apply_broker(record)
+
+    def close(self) -> None:
+        self._stop.set()
+        self._thread.join()
+        self._live()
+
+    def _window(self, row: WindowRow) -> None:
+        self.rows += 1
+        # By way of its encoding, as it would go through Kafka: what cannot be written shows here, too.
+        self._exporter.apply_window(decode_window(encode(row)))
+
+    def _show(self) -> None:
+        while not self._stop.wait(_LIVE_SECONDS):
+            try:
+                self._live()
+            except Exception:  # noqa: BLE001 -- a row that cannot be shown must not end the others
+                _log.exception("live rows could not be shown")
+
+    def _live(self) -> None:
+        with self._lock:
+            found = self._accountant.live()
+            for shelf in self._shelves.values():
+                shelf.tidy()
+            for name in self._accountant.forget(time.time_ns() - _FORGET_NS):
+                self._shelves.pop(name, None)
+        for row in found:
+            self._exporter.apply_live(decode_live(encode(row)))
+            self.live[row["path"]] = row

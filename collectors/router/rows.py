@@ -62,8 +62,8 @@ def parse(entity: Entity, body: Any) -> Table:
     table = Table(came=len(results))
     wanted = {column.wire: column for column in entity.columns}
     places: list[tuple[int, str, Callable[[Any], Any]]] = []
-    for place, wire in enumerate(names):
-        column = wanted.pop(wire, None) if isinstance(wire, str) else None
+    for place, wire in enumerate(name if isinstance(name, str) else None for name in names):
+        column = wanted.pop(wire, None) if wire is not None else None
         if column:
             places.append((place, column.name, _READ[column.type]))
         elif wire not in ALWAYS_TOLD and not entity.ask_all:

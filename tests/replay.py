@@ -10,7 +10,7 @@ from typing import Any
 from proton import Message
 from scripted import reply
 
-CAPTURES = Path(__file__).parents[2] / "fixtures" / "captures"
+CAPTURES = Path(__file__).parent / "fixtures" / "captures"
 PREFIXES = {"qdrouterd": "org.apache.qpid.dispatch.", "skrouterd": "io.skupper.router."}
 PRODUCTS = {"qdrouterd": "qpid-dispatch-router", "skrouterd": "skupper-router"}
 

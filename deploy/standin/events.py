@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import proton
 from cproton_ffi import ffi, lib
 
-from deploy.standin import addresses, peers, sections
+from deploy.standin import peers, sections
 from deploy.standin.links import InLink, OutLink, Transit
 from deploy.standin.loop import key_of
 
@@ -85,6 +85,8 @@ class Events:
         _log.info("connection %s: %s %s %s", peer.identity, peer.direction, peer.role, peer.container)
         if peer.role == peers.INTER_ROUTER:
             self.router.mesh.joined(peer)
+        elif peer.role == peers.EDGE:
+            self.router.edges.joined(peer)
         self.opened(peer)
 
     def _connection_close(self, event: Any) -> None:
@@ -113,6 +115,8 @@ class Events:
         peer.opened = False
         if peer.role == peers.INTER_ROUTER:
             self.router.mesh.left(peer)
+        elif peer.role == peers.EDGE:
+            self.router.edges.left(peer)
         links = list(peer.links.values())
         for link in [x for x in links if isinstance(x, InLink)] + [
             x for x in links if isinstance(x, OutLink)
@@ -169,9 +173,9 @@ class Events:
         if target.address is None:
             made.replenish()
             return
-        place = addresses.parse(target.address)
-        made.owning_key = place.key if place.router in (None, router.id) else f"R{place.router}"
-        router.route_from_here(place).attach(made)
+        route = router.route_from_here(target.address)
+        made.owning_key = route.key if route.target in (None, router.id, route.TREE) else f"R{route.target}"
+        route.attach(made)
 
     def _receiver_came(self, peer: Peer, link: proton.Link) -> None:
         router, source = self.router, link.remote_source
@@ -265,7 +269,7 @@ class Events:
                 if not transit.settled:
                     link.settle(transit, lib.PN_REJECTED)
                 return
-            route = router.route_from_here(addresses.parse(to))
+            route = router.route_from_here(to)
             route.used_ns = transit.born_ns
         if link.kind == "endpoint":
             _count_ingress(link, transit, route)

@@ -12,7 +12,7 @@ from cproton_ffi import ffi, lib
 from deploy.standin import credit, sections
 from deploy.standin.counters import OUTCOMES, LinkCounters
 from deploy.standin.loop import key_of
-from deploy.standin.peers import ROUTE_CONTAINER
+from deploy.standin.peers import EDGE, ROUTE_CONTAINER
 
 if TYPE_CHECKING:
     import proton
@@ -119,10 +119,10 @@ class InLink(Link):
             return
         current = int(lib.pn_link_credit(self.pn))
         wanted = credit.target(
-            available=credit.CAPACITY if route is None else route.available(settled=False),
+            available=credit.CAPACITY if route is None else route.available(self),
             unsettled=len(self.unsettled),
             presettled=self.presettled,
-            reachable=route is None or route.reachable(settled=True),
+            reachable=route is None or route.reachable(self),
             held=self.held,
         )
         more = credit.top_up(current, wanted)
@@ -160,7 +160,7 @@ class OutLink(Link):
         self.settles = kind == "endpoint" and bool(
             lib.pn_link_remote_snd_settle_mode(self.pn) == lib.PN_SND_SETTLED
         )
-        self.annotate = kind == "endpoint" and peer.keeps_annotations
+        self.annotate = kind == "endpoint" and (peer.keeps_annotations or peer.role == EDGE)
 
     @property
     def spare(self) -> int:
@@ -218,6 +218,9 @@ class OutLink(Link):
         """Credit came: send what waits."""
         while self.queue and lib.pn_link_credit(self.pn) > 0:
             self.send(self.queue.popleft())
+        if not self.closed and lib.pn_link_credit(self.pn) > 0:
+            for route in self.routes.values():
+                route.relieve(self)
         if not self.queue and lib.pn_link_get_drain(self.pn):
             lib.pn_link_drained(self.pn)
         for route in self.routes.values():
@@ -225,7 +228,7 @@ class OutLink(Link):
 
     def send(self, transit: Transit) -> None:
         data = transit.data
-        if self.annotate:
+        if self.annotate and transit.trace:
             try:
                 data = sections.annotated(data, sections.route_pairs(transit.origin, transit.trace))
             except sections.MalformedError:

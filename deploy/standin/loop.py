@@ -51,7 +51,6 @@ class Wire:
         self.ssl = proton.SSL(self.transport, domain) if domain else None
         self.raw = self.transport._impl  # noqa: SLF001 -- the wrapper costs more than the message
         self.key = key_of(self.raw)
-        self.buffer = ffi.new("char[]", _CHUNK_BYTES)
 
     def bind(self) -> None:
         self.transport.bind(self.connection)
@@ -103,9 +102,9 @@ class Wire:
         pending = lib.pn_transport_pending(self.raw)
         while pending > 0:
             size = min(pending, _CHUNK_BYTES)
-            lib.pn_transport_peek(self.raw, self.buffer, size)
+            lib.pn_transport_peek(self.raw, self.loop.buffer, size)
             try:
-                sent = self.sock.send(ffi.buffer(self.buffer, size))
+                sent = self.sock.send(ffi.buffer(self.loop.buffer, size))
             except (BlockingIOError, InterruptedError):
                 self.watch(selectors.EVENT_READ | selectors.EVENT_WRITE)
                 return
@@ -148,6 +147,7 @@ class Loop:
         self.handlers: dict[int, Callable[[Any], None]] = {}
         self.after: Callable[[], None] = lambda: None
         self.stopping = False
+        self.buffer = ffi.new("char[]", _CHUNK_BYTES)
         self._timers: list[tuple[float, int, Timer]] = []
         self._order = itertools.count()
         self._listeners: list[socket.socket] = []
@@ -245,7 +245,7 @@ class Loop:
             elif number in handlers:
                 try:
                     handlers[number](event)
-                except Exception:
+                except Exception:  # noqa: BLE001 -- whatever it is, the others go on
                     # One client's event must not end the router for all others.
                     _log.exception("event %s failed and was left out", number)
             pop(collector)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import proton
 
+from deploy.standin import peers
 from deploy.standin.addresses import plain
 from deploy.standin.links import InLink, OutLink, Transit
 from deploy.standin.topology import Advert
@@ -69,7 +70,7 @@ class Mesh:
         said = (
             {name: peer.cost for name, peer in self.neighbours.items()},
             tuple(sorted(key for key, links in router.consumers.items() if links and key.startswith("M"))),
-            tuple(sorted(router.edges)),
+            tuple(sorted(router.edges.down)),
             router.settings.waypoints,
         )
         self.changed = False
@@ -116,22 +117,28 @@ class Mesh:
 
     def link(self, route: Route, target: str, hop: str, *, settled: bool) -> OutLink | None:
         """The link to the next hop for this route, opened if need be; None while there is no neighbour."""
-        peer = self.neighbours.get(hop)
-        if peer is None:
+        peer = self.neighbours.get(hop) or self.router.edges.peer(hop)
+        if peer is None or not peer.opened:
             return None
         name = (route.key, route.origin, target, hop, settled)
         found = self._links.get(name)
         if found and not found.closed and found.peer is peer:
             return found
         link = peer.own_session().sender(f"standin.{self.router.id}.{next(_names)}")
-        link.target.address = plain(route.key)
         link.snd_settle_mode = proton.Link.SND_SETTLED if settled else proton.Link.SND_UNSETTLED
-        link.properties = {
-            proton.symbol("standin.route"): [route.key, route.origin, target],
-            proton.symbol("standin.trace"): list(route.trace),
-        }
+        inside = peer.role == peers.INTER_ROUTER
+        if inside:
+            link.target.address = plain(route.key)
+            link.properties = {
+                proton.symbol("standin.route"): [route.key, route.origin, target],
+                proton.symbol("standin.trace"): list(route.trace),
+            }
+        else:  # an edge knows addresses only
+            link.target.address = ("_edge/" if route.key.startswith("H") else "") + plain(route.key)
         link.open()
-        made = self.router.adopt_out(peer, link, "inter-router", None)
+        made = self.router.adopt_out(
+            peer, link, "inter-router" if inside else "endpoint", None if inside else route.key
+        )
         self._links[name] = made
         self._keys[made.identity] = name
         return made

@@ -13,11 +13,13 @@ from cproton_ffi import lib
 
 from deploy.standin import addresses
 from deploy.standin.counters import RouterCounters
+from deploy.standin.edges import UP, Edges
 from deploy.standin.faults import Faults
 from deploy.standin.gate import Gate
 from deploy.standin.links import InLink, Link, OutLink, Transit
 from deploy.standin.loop import key_of
 from deploy.standin.mesh import Mesh
+from deploy.standin.peers import EDGE, NORMAL
 from deploy.standin.routes import InProcess, Route
 from deploy.standin.topology import Topology
 
@@ -51,12 +53,16 @@ class Router:
         self.in_process: dict[str, InProcess] = {}
         self.routes: dict[tuple[str, str, str | None], Route] = {}
         self.thirsty: dict[int, InLink] = {}  # to be looked at for credit at the end of the turn
-        self.edges: set[str] = set()
+        self.edges = Edges(self)
         self.mesh = Mesh(self)
         self._identities = itertools.count(1)
         self._stale: set[str] = set()
         self._all_stale = False
         self._waypoints = set(settings.waypoints)
+
+    @property
+    def edge(self) -> bool:
+        return self.settings.mode == "edge"
 
     def identity(self) -> int:
         return next(self._identities)
@@ -142,7 +148,7 @@ class Router:
 
     def send(self, address: str, data: bytes) -> None:
         """Send a presettled message of the router's own."""
-        route = self.route_from_here(addresses.parse(address))
+        route = self.route_from_here(address)
         route.used_ns = time.monotonic_ns()
         route.counters.from_container += 1
         route.forward(Transit(None, None, data, self.id, [self.id]))
@@ -173,7 +179,8 @@ class Router:
         return ways
 
     def temporary(self) -> str:
-        return f"amqp:/_topo/0/{self.id}/temp.{secrets.token_urlsafe(11)}"
+        place = f"_edge/{self.id}" if self.edge else f"_topo/0/{self.id}"
+        return f"amqp:/{place}/temp.{secrets.token_urlsafe(11)}"
 
     # -- routes -------------------------------------------------------------------------------------------
 
@@ -185,13 +192,19 @@ class Router:
         found.used_ns = time.monotonic_ns()
         return found
 
-    def route_from_here(self, place: addresses.Place) -> Route:
-        """The route of what a client of this router sends to the place."""
-        if not place.mobile:
-            return self.route(place.key, self.id, place.router or self.id)
-        if addresses.distribution(place.key) == addresses.MULTICAST:
-            return self.route(place.key, self.id, Route.TREE)
-        return self.route(place.key, self.id, None)
+    def route_from_here(self, address: str) -> Route:
+        """The route of what a client of this router sends to the address."""
+        place = addresses.parse(address)
+        if place.mobile:
+            multicast = addresses.distribution(place.key) == addresses.MULTICAST
+            return self.route(place.key, self.id, Route.TREE if multicast else None)
+        if self.id in (place.router, place.edge) or place.router is place.edge is None:
+            return self.route(place.key, self.id, self.id)
+        if self.edge:
+            return self.route(UP + address, self.id, None)
+        if place.edge:
+            return self.route(self.edges.key(place), self.id, None)
+        return self.route(place.key, self.id, place.router)
 
     def topology_changed(self) -> None:
         self._all_stale = True
@@ -206,7 +219,7 @@ class Router:
         for key in [key for key in self.consumers if key.startswith("M0")]:
             if any(addresses.matches(prefix, addresses.plain(key)) for prefix in waypoints):
                 for link in list(self.consumers[key]):
-                    if link.peer.role == "normal":
+                    if link.peer.role in (NORMAL, EDGE):
                         self._move(link, key)
 
     def _move(self, link: OutLink, key: str) -> None:
@@ -220,6 +233,7 @@ class Router:
         """What is worth doing once for all events of a turn."""
         if self.mesh.changed:
             self.mesh.advertise()
+            self.edges.serve()
         if self._all_stale or self._stale:
             stale, self._stale = self._stale, set()
             everything, self._all_stale = self._all_stale, False

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Protocol
 from cproton_ffi import lib
 
 from deploy.standin import addresses, choice, credit
+from deploy.standin.edges import UP
 from deploy.standin.links import OutLink, Transit
+from deploy.standin.peers import EDGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from deploy.standin.links import InLink
+    from deploy.standin.peers import Peer
     from deploy.standin.router import Router
 
 # Of a multicast's outcomes the strongest goes back to the sender; so do the real routers.
@@ -28,6 +31,9 @@ class Way(Protocol):
     @property
     def taken(self) -> int: ...
     def push(self, transit: Transit) -> None: ...
+
+
+Place = Way | tuple[str, str]  # a consumer here, or (target, next hop)
 
 
 class InProcess:
@@ -77,13 +83,20 @@ class Route:
             self.refresh()
         return self._ways[settled]
 
-    def available(self, *, settled: bool) -> int:
+    def _usable(self, peer: Peer | None, *, settled: bool) -> list[tuple[Way, int]]:
+        """The ways for what a peer sent: not back to the edge where it came from."""
+        ways = self.ways(settled=settled)
+        if peer is None or peer.role != EDGE:
+            return ways
+        return [(way, cost) for way, cost in ways if not isinstance(way, OutLink) or way.peer is not peer]
+
+    def available(self, link: InLink) -> int:
         if self.target == self.TREE:
             return credit.CAPACITY
-        return sum(max(0, way.spare) for way, _ in self.ways(settled=settled))
+        return sum(max(0, way.spare) for way, _ in self._usable(link.peer, settled=False))
 
-    def reachable(self, *, settled: bool) -> bool:
-        return self.target == self.TREE or bool(self.ways(settled=settled))
+    def reachable(self, link: InLink) -> bool:
+        return self.target == self.TREE or bool(self._usable(link.peer, settled=True))
 
     def attach(self, link: InLink) -> None:
         self.incoming[link.identity] = link
@@ -121,11 +134,19 @@ class Route:
             self.router.mesh.leave(link, self)
         self.wake()
 
-    def _places(self) -> list[tuple[Way | tuple[str, str], int]]:
+    def _places(self) -> list[tuple[Place, int]]:
         """The consumers here, and (target, next hop) of those behind other routers, each with its cost."""
-        places: list[tuple[Way | tuple[str, str], int]] = []
+        places: list[tuple[Place, int]] = []
+        if self.key.startswith("H"):
+            found = self.router.edges.way(self.key)
+            if found is None:
+                return []
+            home, edge = found
+            return [((edge, edge), 1)] if home == self.router.id else self._reachable([((home, ""), 1)])
         if self.target in (None, self.TREE, self.router.id):
             places += [(way, 0) for way in self.router.consumers_of(self.key)]
+        if self.router.edge and self.target in (None, self.TREE):
+            places.append(((UP, UP), 1))
         topology = self.router.topology
         if self.target == self.TREE:
             return places + [
@@ -136,11 +157,15 @@ class Route:
             places = choice.eligible(places, self.distribution)
         elif self.target != self.router.id:
             places.append(((self.target, ""), 1))
+        return self._reachable(places)
+
+    def _reachable(self, places: list[tuple[Place, int]]) -> list[tuple[Place, int]]:
+        """With the next hop filled in, where there is one."""
         onward = ((self._hop(place), cost) for place, cost in places)
         return [(place, cost) for place, cost in onward if place is not None]
 
-    def _hop(self, place: Way | tuple[str, str]) -> Way | tuple[str, str] | None:
-        if not isinstance(place, tuple):
+    def _hop(self, place: Place) -> Place | None:
+        if not isinstance(place, tuple) or place[1]:
             return place
         hop = self.router.topology.next_hop(self.origin, place[0])
         return (place[0], hop) if hop else None
@@ -157,7 +182,8 @@ class Route:
 
     def forward(self, transit: Transit) -> None:
         transit.route = self
-        ways = self.ways(settled=transit.settled)
+        peer = transit.incoming.peer if transit.incoming else None
+        ways = self._usable(peer, settled=transit.settled)
         if self.target == self.TREE:
             self._multicast(transit, ways)
             return
@@ -165,6 +191,23 @@ class Route:
         if way is None:
             self.refuse(transit)
         else:
+            way.push(transit)
+
+    def relieve(self, way: OutLink) -> None:
+        """A way has credit left: what waits for another one need not."""
+        if self.target == self.TREE or way.kind == "router-control":
+            return
+        for settled, ways in self._ways.items():
+            if not any(known is way for known, _ in ways):
+                continue
+            for other, _ in ways:
+                if isinstance(other, OutLink) and other is not way and other.queue:
+                    self._take(way, other, settled=settled)
+
+    def _take(self, way: OutLink, other: OutLink, *, settled: bool) -> None:
+        mine = [transit for transit in other.queue if transit.route is self and transit.settled == settled]
+        for transit in mine[: max(0, way.spare)]:
+            other.queue.remove(transit)
             way.push(transit)
 
     def _multicast(self, transit: Transit, ways: list[tuple[Way, int]]) -> None:

@@ -70,7 +70,7 @@ class LinkRows:
 
     def addresses(self) -> Iterator[Row]:
         router, topology = self._router, self._router.topology
-        remote: dict[str, list[str]] = {}
+        remote: dict[str, list[str]] = {f"H{edge}": [] for edge in router.edges.down}
         for name in topology.routers()[1:]:
             remote[f"R{name}"] = [name]
             for key in topology.adverts[name].consumers:
@@ -84,6 +84,8 @@ class LinkRows:
             consumers = len(router.consumers.get(key, ()))
             if key == "Lqdhello":
                 consumers = len(router.mesh.neighbours)
+            elif key.startswith("H") and key[1:] in router.edges.down:
+                consumers = 1
             shown = self._key(key)
             yield {
                 "name": shown,

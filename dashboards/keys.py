@@ -1,0 +1,47 @@
+"""Single keys from a terminal, without waiting for a line."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import termios
+import tty
+from types import TracebackType
+from typing import Final, Self
+
+# What terminals send for keys that are no characters.
+_NAMED: Final = {
+    "\x1b[A": "up",
+    "\x1b[B": "down",
+    "\x1b[5~": "page up",
+    "\x1b[6~": "page down",
+    "\x1b[H": "home",
+    "\x1b": "escape",
+    "\r": "enter",
+    "\n": "enter",
+    "\x7f": "backspace",
+    "\b": "backspace",
+}
+
+
+class Keys:
+    """While it is open the terminal hands over keys as they are pressed, and shows none of them."""
+
+    def __enter__(self) -> Self:
+        self._file = sys.stdin.fileno()
+        self._before = termios.tcgetattr(self._file)
+        tty.setcbreak(self._file)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        termios.tcsetattr(self._file, termios.TCSADRAIN, self._before)
+
+    def read(self, seconds: float) -> str | None:
+        """The next key, as a character or a name, or None if none is pressed for so long."""
+        if not select.select([self._file], [], [], seconds)[0]:
+            return None
+        data = os.read(self._file, 32).decode(errors="ignore")
+        return _NAMED.get(data, data[:1] or "q")  # nothing to read means that the terminal is gone

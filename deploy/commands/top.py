@@ -1,0 +1,109 @@
+"""`inflight top`: the essentials in a terminal, read from the exporter over HTTP."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import urllib.request
+from dataclasses import replace
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import click
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
+
+from dashboards.keys import Keys
+from dashboards.terminal import SORTS, Choice, screen, selected
+from dashboards.viewer import Viewer
+from deploy.errors import Problem
+from deploy.signals import stop_on_signals
+
+_TIMEOUT_SECONDS: Final = 5.0
+_REFRESH_SECONDS: Final = 1.0
+_MAX_BYTES: Final = 64 << 20
+
+
+@click.command(short_help="Watch paths, routers and queues in a terminal.")
+@click.argument("url", default="http://127.0.0.1:9750", metavar="[URL]")
+@click.option("--sort", type=click.Choice(tuple(SORTS)), default="state", show_default=True)
+@click.option("--filter", "filter_", default="", help="Show only paths whose names contain this.")
+@click.option(
+    "--once", is_flag=True, help="Print the table once; the same as when the output is no terminal."
+)
+def command(url: str, sort: str, filter_: str, *, once: bool) -> None:
+    """Show what the exporter at URL knows, worst paths first, and keep it up to date.
+
+    URL is that of `inflight export` or `inflight run`, http://127.0.0.1:9750 unless given.
+    Keys: s sorts by the next column, r reverses, / filters by name, q ends.
+    """
+    if urlsplit(url).scheme not in {"http", "https"}:
+        raise Problem(f"{url!r} is not a URL like http://host:9750")
+    console = Console()
+    choice = Choice(sort=sort, filter=filter_)
+    try:
+        state = fetch(url)
+    except (OSError, ValueError) as error:
+        raise Problem(
+            f"no answer from {url}: {error}; is `inflight export` or `inflight run` there?"
+        ) from None
+    if once or not console.is_terminal or not sys.stdin.isatty():
+        console.print(screen(state, console.width, choice))
+        return
+    _watch(url, console, Viewer(choice), state)
+
+
+def fetch(url: str) -> dict[str, Any]:
+    """The exporter's state; OSError or ValueError where there is none."""
+    with urllib.request.urlopen(f"{url.rstrip('/')}/api/state", timeout=_TIMEOUT_SECONDS) as answer:  # noqa: S310 -- the scheme is checked
+        state = json.loads(answer.read(_MAX_BYTES))
+    if not isinstance(state, dict) or "paths" not in state:
+        raise ValueError("this is no state of Inflight")
+    return state
+
+
+class _Reader(threading.Thread):
+    """Reads in the background, so that keys are answered at once however slow the exporter is."""
+
+    def __init__(self, url: str, state: dict[str, Any], stop: threading.Event) -> None:
+        super().__init__(daemon=True)
+        self._url, self._stop = url, stop
+        self.state, self.trouble = state, ""
+
+    def run(self) -> None:
+        while not self._stop.wait(_REFRESH_SECONDS):
+            try:
+                self.state, self.trouble = fetch(self._url), ""
+            except (OSError, ValueError) as error:
+                self.trouble = f"no answer from {self._url}: {error}"
+
+
+def _watch(url: str, console: Console, viewer: Viewer, state: dict[str, Any]) -> None:
+    stop = threading.Event()
+    stop_on_signals(stop)
+    reader = _Reader(url, state, stop)
+    reader.start()
+    with Keys() as keys, Live(console=console, auto_refresh=False, screen=True) as live:
+        while not stop.is_set() and not viewer.ended:
+            live.update(_render(reader, viewer, console), refresh=True)
+            key = keys.read(_REFRESH_SECONDS / 2)
+            if key is not None:
+                paths = len(selected(reader.state, viewer.choice))
+                viewer.press(key, paths=paths, rows=_rows(reader.state, console))
+    stop.set()
+
+
+def _render(reader: _Reader, viewer: Viewer, console: Console) -> Group:
+    choice = replace(viewer.choice, rows=_rows(reader.state, console))
+    foot = Text(reader.trouble, style="bold red") if reader.trouble else Text(viewer.foot(), style="dim")
+    return Group(screen(reader.state, console.width, choice), foot)
+
+
+def _rows(state: dict[str, Any], console: Console) -> int:
+    """How many paths fit, with the network below them and the lines around."""
+    below = (
+        2 + len(state["routers"]) + min(9, len(state["queues"])) if state["routers"] or state["queues"] else 0
+    )
+    return max(3, console.height - 6 - below)

@@ -1,0 +1,88 @@
+"""An exporter fed with made rows and served over HTTP, as `export` and `run` serve it."""
+
+from __future__ import annotations
+
+import time
+import urllib.request
+from typing import Any
+
+from helpers import free_port
+from made_rows import LENGTH, START
+from prometheus_client import CollectorRegistry
+
+from collectors.load import parse
+from collectors.telemetry import Telemetry
+from deploy.results import serve_results
+from streaming.exporter import Exporter
+
+TEXT = """\
+version: 1
+site: here
+endpoints: {east: {url: "amqp://e:5672", mesh: prod}, west: {url: "amqp://w:5672", mesh: prod}}
+paths: {east-west: {from: east, to: west, address: inflight/east-west}}
+slos:
+  - {paths: "*", delivered: 99.9%}
+  - {paths: "*", latency: 50ms, share: 99%}
+"""
+
+
+class Served:
+    """Rows go in through `exporter`; to be closed, and it may be served again on the same port."""
+
+    def __init__(self) -> None:
+        self.port = free_port()
+        self.config = parse(TEXT, "test.yaml")
+        self.start()
+
+    def start(self) -> None:
+        """With nothing counted yet."""
+        registry = CollectorRegistry()
+        self.exporter = Exporter(self.config, registry)
+        self._server = serve_results(self.exporter, registry, f"127.0.0.1:{self.port}")
+        self.url = self._server.url
+
+    def close(self) -> None:
+        self._server.close()
+
+    def get(self, path: str) -> str:
+        with urllib.request.urlopen(f"{self.url}{path}", timeout=10) as answer:  # noqa: S310 -- of this test
+            text: str = answer.read().decode()
+        return text
+
+    def metric(self, name: str, **labels: str) -> float:
+        """Of the one series with these labels among others."""
+        for line in self.get("/metrics").splitlines():
+            if line.startswith(f"inflight_{name}{{") and all(f'{k}="{v}"' in line for k, v in labels.items()):
+                return float(line.rsplit(" ", 1)[1])
+        raise AssertionError(f"no series {name} {labels}")
+
+    def put_router(self, target: str, entity: str, rows: list[dict[str, Any]], poll: int = 1) -> None:
+        self.exporter.apply_router(_record(target, entity, rows, poll))
+
+    def put_broker(self, target: str, entity: str, rows: list[dict[str, Any]], poll: int = 1) -> None:
+        self.exporter.apply_broker(_record(target, entity, rows, poll))
+
+    def put_line(self, *, b_up: bool = True) -> None:
+        """Routers A, B and C in a line, and a broker with two queues."""
+        routers = [{"kind": "router", "router": name, "up": b_up or name != "B"} for name in "ABC"]
+        edges = [{"kind": "edge", "source": a, "target": b, "up": b_up, "cost": 1} for a, b in ("AB", "BC")]
+        self.put_router("", "mesh", routers + edges)
+        for name, peer in (("A", "B"), ("B", "A"), ("C", "B")):
+            who = {"router": name, "mode": "interior", "flavour": "dispatch", "version": "1.19.0"}
+            self.put_router(name, "router", [who])
+            link = {"peer": peer, "direction": "out", "type": "inter-router", "deliveries_added": 50}
+            self.put_router(name, "link", [link | {"undelivered": 3, "unsettled": 4}])
+        queues = [
+            {"queue": "orders", "address": "orders", "messages": 12, "consumers": 0, "added_added": 10},
+            {"queue": "audit", "address": "audit", "messages": 0, "consumers": 2, "acknowledged_added": 5},
+        ]
+        self.put_broker("artemis", "queue", queues)
+
+
+def recent() -> int:
+    """The number of the window that ended last: rows of it are fresh."""
+    return (time.time_ns() - START) // LENGTH - 1
+
+
+def _record(target: str, entity: str, rows: list[dict[str, Any]], poll: int) -> Telemetry:
+    return Telemetry("here", "prod", target, entity, time.time_ns(), 5_000_000_000, poll, rows)

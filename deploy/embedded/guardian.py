@@ -1,7 +1,8 @@
 """Ends a supervisor's parts when the supervisor is gone, however it went: kill -9 leaves nobody else.
 
-Run as a script, with the mark that the parts carry in their environment; its stdin is a pipe that only the
-supervisor holds open. It knows the standard library alone, so that it starts in a few ms and stays small.
+Run as a script, with the mark that the parts carry in their environment, and the time that they get to end;
+its stdin is a pipe that only the supervisor holds open. It knows the standard library alone, so that it
+starts in a few ms and stays small.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ import time
 from pathlib import Path
 
 MARK = "INFLIGHT_EMBEDDED"
-GRACE_SECONDS = 4.0
 _LOOK_SECONDS = 0.1
 # A part that was just being started gets its environment only with its exec: one empty look is not enough.
 _EMPTY_LOOKS = 5
@@ -36,7 +36,7 @@ def marked(prefix: str) -> list[int]:
     return found
 
 
-def end_marked(prefix: str, *, grace_seconds: float = GRACE_SECONDS, empty_looks: int = 1) -> int:
+def end_marked(prefix: str, *, grace_seconds: float, empty_looks: int = 1) -> int:
     """Ask them to end, then make them; returns how many there were."""
     seen: set[int] = set()
     asked_until = time.monotonic() + grace_seconds
@@ -56,7 +56,7 @@ def end_marked(prefix: str, *, grace_seconds: float = GRACE_SECONDS, empty_looks
 
 def main() -> None:
     """Wait for the end of the supervisor; `q` on the pipe says that it has cleaned up by itself."""
-    mark = sys.argv[1]
+    mark, grace_seconds = sys.argv[1], float(sys.argv[2])
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     parent = os.getppid()
@@ -67,7 +67,7 @@ def main() -> None:
             if os.read(0, 1) == b"q":
                 return
             break
-    end_marked(mark, empty_looks=_EMPTY_LOOKS)
+    end_marked(mark, grace_seconds=grace_seconds, empty_looks=_EMPTY_LOOKS)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from typing import Any, Self
 from deploy.embedded.artemis import Artemis
 from deploy.embedded.kafka import Kafka
 from deploy.embedded.ports import LOOPBACK
+from deploy.embedded.process import Interrupted
 from deploy.embedded.router_config import Broker, RouterSpec
 from deploy.embedded.routers import RealRouter, Router, real_program
 from deploy.embedded.stand_in import Flavour, StandIn
@@ -47,6 +48,7 @@ class Network:
 
         `stand_ins`: even where a real router is on the PATH; `flavour` is whom they speak like.
         """
+        self._supervisor = supervisor
         self.queues = queues
         self.prefix = prefix
         self._kafka = Kafka(supervisor) if kafka else None
@@ -96,6 +98,8 @@ class Network:
         """Return when each router knows all others and the ways to the broker's queues are open."""
         deadline = time.monotonic() + seconds
         while waiting_for := self._not_whole():
+            if self._supervisor.stopping():
+                raise Interrupted("the routers")
             if time.monotonic() > deadline:
                 raise Problem(f"the routers did not come together in {seconds:g} s: {waiting_for}")
             time.sleep(_POLL_SECONDS)

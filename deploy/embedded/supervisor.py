@@ -42,7 +42,7 @@ class Supervisor:
         stop_seconds: float = 8.0,
     ) -> None:
         self.state_dir = state_dir.resolve()
-        self._stopping = stopping
+        self.stopping = stopping
         self._stop_seconds = stop_seconds
         self._mark = f"{self.state_dir}//{uuid.uuid4().hex}"
         self._parts: dict[str, Process] = {}
@@ -57,7 +57,7 @@ class Supervisor:
             log.warning("ended %d processes that an earlier run left behind in %s", ended, self.state_dir)
         # No environment: the mark of a supervisor above this one must not make it end the guardian first.
         self._guardian = subprocess.Popen(
-            [sys.executable, "-I", "-S", guardian.__file__, self._mark],
+            [sys.executable, "-I", "-S", guardian.__file__, self._mark, str(self._stop_seconds / 2)],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -102,7 +102,7 @@ class Supervisor:
             self._parts[part.name] = process
         began = time.monotonic()
         try:
-            process.wait_ready(stopping=self._stopping)
+            process.wait_ready(stopping=self.stopping)
         except BaseException:
             process.kill()
             raise

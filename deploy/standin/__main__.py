@@ -28,7 +28,8 @@ _log = logging.getLogger("inflight.standin")
     multiple=True,
     required=True,
     metavar="HOST:PORT[,KEY=VALUE...]",
-    help="Accept connections (port 0: any free one). Keys: role, strip (both, no, in, out), cert, key.",
+    help="Accept connections (port 0: any free one). Keys: role, strip (both, no, in, out), cert and key (for"
+    " TLS), users (file of user:password lines).",
 )
 @click.option(
     "--connect",

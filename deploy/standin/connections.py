@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import proton
 
+from deploy.errors import Problem
 from deploy.standin import addresses, peers
 from deploy.standin.events import Events
+from deploy.standin.login import Login, read_users
 from deploy.standin.loop import Wire
 from deploy.standin.peers import Peer
 from deploy.standin.schema import VERSIONS
@@ -25,6 +27,7 @@ _log = logging.getLogger("inflight.standin")
 _RETRY_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0)
 _REATTACH_SECONDS = 1.0
 _IDLE_TIMEOUT_SECONDS = 16
+_MAX_FRAME_BYTES = 16_384
 PRODUCTS = {"dispatch": "qpid-dispatch-router", "skupper": "skupper-router"}
 
 
@@ -44,6 +47,7 @@ class Connections:
         self._active: set[AutoLink] = set()
         self._tries: dict[Connector, int] = {}
         self._stopped = False
+        self._logins: list[Login] = []
 
     def start(self) -> list[int]:
         self.ports = [self._listen(listener) for listener in self.router.settings.listeners]
@@ -54,16 +58,20 @@ class Connections:
 
     def stop(self) -> None:
         self._stopped = True
+        for login in self._logins:
+            login.close()
 
     def _listen(self, listener: Listener) -> int:
-        domain = None
-        if listener.cert:
-            domain = proton.SSLDomain(proton.SSLDomain.MODE_SERVER)
-            domain.set_credentials(listener.cert, listener.key, None)
+        domain = _tls(listener)
+        login = Login(read_users(listener.users)) if listener.users else None
+        if login:
+            self._logins.append(login)
 
         def accepted(sock: socket.socket) -> None:
             host, port = sock.getpeername()[:2]
             wire = Wire(self.router.loop, sock, server=True, domain=domain)
+            if login:
+                login.guard(wire.transport)
             self._begin(
                 Peer(
                     self.router,
@@ -90,6 +98,7 @@ class Connections:
             proton.symbol("standin.cost"): peer.cost,
         }
         wire.transport.idle_timeout = _IDLE_TIMEOUT_SECONDS
+        wire.transport.max_frame_size = _MAX_FRAME_BYTES
         self.events.add(peer)
         if peer.connector:
             self._log_in(peer)
@@ -207,3 +216,17 @@ class Connections:
         if link.peer.role != peers.ROUTE_CONTAINER:
             return None
         return next((auto for auto, known in self.auto_links.items() if known is link), None)
+
+
+def _tls(listener: Listener) -> proton.SSLDomain | None:
+    if not listener.cert:
+        return None
+    domain = proton.SSLDomain(proton.SSLDomain.MODE_SERVER)
+    try:
+        domain.set_credentials(listener.cert, listener.key, None)
+    except proton.SSLException as error:
+        raise Problem(
+            f"--listen {listener.host}:{listener.port}: cert={listener.cert} and key={listener.key} are no"
+            f" pair that can be used: {error}"
+        ) from error
+    return domain

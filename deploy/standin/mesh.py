@@ -46,7 +46,7 @@ class Mesh:
 
     def joined(self, peer: Peer) -> None:
         name = peer.container or ""
-        link = peer.own_session().sender(f"standin.control.{self.router.id}")
+        link = peer.own_session().sender(f"standin.control.{self.router.id}.{next(_names)}")
         link.target.address = "_control"
         link.snd_settle_mode = proton.Link.SND_SETTLED
         link.properties = {proton.symbol("standin.control"): True}
@@ -59,10 +59,15 @@ class Mesh:
 
     def left(self, peer: Peer) -> None:
         name = peer.container or ""
-        if self.neighbours.get(name) is peer:
-            del self.neighbours[name]
-            self._control.pop(name, None)
-            self.changed = True
+        if self.neighbours.get(name) is not peer:
+            return
+        del self.neighbours[name]
+        self._control.pop(name, None)
+        self.changed = True
+        for other in self.router.peers.values():  # a second connection between the same two
+            if other is not peer and other.opened and (other.role, other.container) == (peer.role, name):
+                self.joined(other)
+                break
 
     def advertise(self) -> None:
         """Tell everybody what has changed here, if anything has."""

@@ -7,7 +7,18 @@ from typing import Any
 from deploy.errors import Problem
 from deploy.standin.settings import AutoLink, Connector, Listener, Settings
 
-_LISTEN_KEYS = {"role": "role", "strip": "strip_annotations", "cert": "cert", "key": "key"}
+_LISTEN_KEYS = {
+    "role": "role",
+    "strip": "strip_annotations",
+    "cert": "cert",
+    "key": "key",
+    "users": "users",
+}
+_CHOICES = {
+    ("--listen", "role"): ("normal", "inter-router", "edge"),
+    ("--listen", "strip"): ("both", "no", "in", "out"),
+    ("--connect", "role"): ("inter-router", "edge"),
+}
 _CONNECT_KEYS = {"role": "role", "cost": "cost", "name": "name"}
 _BROKER_KEYS = {"name": "name", "user": "user", "password-file": "password_file"}
 
@@ -30,6 +41,8 @@ def read(given: dict[str, Any]) -> Settings:
 
 def _listener(text: str) -> Listener:
     host, port, more = _parts("--listen", text, _LISTEN_KEYS)
+    if ("cert" in more) != ("key" in more):
+        raise Problem(f"--listen {text}: cert and key go together")
     return Listener(host, port, **more)
 
 
@@ -66,5 +79,8 @@ def _parts(option: str, text: str, keys: dict[str, str]) -> tuple[str, int, dict
         key, found, value = pair.partition("=")
         if not found or key not in keys:
             raise Problem(f"{option} {text}: {pair!r} is none of {', '.join(f'{k}=…' for k in keys)}")
+        allowed = _CHOICES.get((option, key))
+        if allowed and value not in allowed:
+            raise Problem(f"{option} {text}: {key} is one of {', '.join(allowed)}, not {value!r}")
         more[keys[key]] = value
     return host.strip("[]"), int(port), more

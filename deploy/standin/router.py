@@ -257,6 +257,9 @@ class Router:
             if route.idle and now_ns - route.used_ns > _IDLE_NS:
                 del self.routes[name]
                 route.close()
+        named = {key for key, _, _ in self.routes}
+        for key in set(self.counters.addresses) - named - set(self.consumers) - set(self.in_process):
+            del self.counters.addresses[key]  # nobody refers to the address any more
         self.mesh.beat()
         now = time.time()
         for wire in list(self.loop.wires.values()):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -13,6 +13,7 @@ class Listener:
     strip_annotations: str = "both"
     cert: str | None = None
     key: str | None = None
+    users: str | None = None  # a file of user:password lines
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,6 @@ class Settings:
     flavour: str = "dispatch"
     mode: str = "interior"
     control: str | None = None
-    routes: dict[str, str] = field(default_factory=dict)
 
     @property
     def router_id(self) -> str:

@@ -87,3 +87,62 @@ def test_route_of_the_last_leg_is_on_the_message(routers: list[StandIn], clients
     receiver = clients.receiver(routers[0].port, "inflight.standin")
     clients.sender(routers[1].port, "inflight.standin").send(1)
     assert receiver.got(1)[0].annotations["x-opt-qd.trace"] == ["0/B.stand-in", "0/A.stand-in"]
+
+
+def _through(standin: Callable[..., StandIn], name: str, queue: StandIn, *options: str) -> StandIn:
+    return standin(name, "--auto-link", f"inflight.q=127.0.0.1:{queue.port}", *options)
+
+
+def _active(management: Requester) -> bool:
+    return [row["operStatus"] for row in management.rows(_AUTO)] == ["active"] * 2
+
+
+def test_auto_links_come_back_with_the_broker(
+    standin: Callable[..., StandIn], clients: Clients, requester: Callable[[int], Requester]
+) -> None:
+    """A broker (here another router, as a queue that keeps nothing) dies and returns: links too."""
+    queue = standin("Q")
+    router = _through(standin, "A", queue)
+    management = requester(router.port)
+    clients.wait(lambda: _active(management), "auto-links")
+    receiver = clients.receiver(router.port, "inflight.q")
+    sender = clients.sender(router.port, "inflight.q")
+    sender.send(5)
+    receiver.got(5)
+    queue.tell(do="die")
+    clients.wait(lambda: not _active(management), "loss of the auto-links")
+    queue.process.wait(5)
+    queue.start()
+    clients.wait(lambda: _active(management), "auto-links again", 10)
+    sender.send(5)
+    receiver.got(10)
+    assert sender.settled(10)[-5:] == [ACCEPTED] * 5
+
+
+def test_receivers_move_behind_a_waypoint_that_is_learned_later(
+    standin: Callable[..., StandIn], clients: Clients, requester: Callable[[int], Requester]
+) -> None:
+    """A's receiver was there before B told that the address leads through a queue."""
+    queue = standin("Q")
+    a = standin("A")
+    receiver = clients.receiver(a.port, "inflight.q")
+    b = _through(standin, "B", queue, "--connect", f"127.0.0.1:{a.port}")
+    management = requester(b.port)
+    clients.wait(lambda: _active(management), "auto-links")
+    rows = requester(a.port)
+    clients.wait(
+        lambda: any(
+            row["key"] == "M1inflight.q" and row["subscriberCount"] == 1
+            for row in rows.rows("org.apache.qpid.dispatch.router.address")
+        ),
+        "the receiver behind the waypoint",
+    )
+    sender = clients.sender(a.port, "inflight.q")
+    sender.send(3)
+    receiver.got(3)
+    entries = {
+        row["owningAddr"]: row["deliveryCount"]
+        for row in management.rows("org.apache.qpid.dispatch.router.link")
+        if (row["owningAddr"] or "").endswith("inflight.q")
+    }
+    assert entries == {"M0inflight.q": 3, "M1inflight.q": 3}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import sys
 import termios
@@ -25,6 +26,10 @@ _NAMED: Final = {
 }
 
 
+# A key is one character, or a sequence that begins with escape.
+_KEY: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z~]|[\s\S]")
+
+
 class Keys:
     """While it is open the terminal hands over keys as they are pressed, and shows none of them."""
 
@@ -39,9 +44,14 @@ class Keys:
     ) -> None:
         termios.tcsetattr(self._file, termios.TCSADRAIN, self._before)
 
-    def read(self, seconds: float) -> str | None:
-        """The next key, as a character or a name, or None if none is pressed for so long."""
+    def read(self, seconds: float) -> list[str]:
+        """Keys pressed meanwhile, as characters or names; returns with the first, or after so long."""
         if not select.select([self._file], [], [], seconds)[0]:
-            return None
-        data = os.read(self._file, 32).decode(errors="ignore")
-        return _NAMED.get(data, data[:1] or "q")  # nothing to read means that the terminal is gone
+            return []
+        data = os.read(self._file, 256).decode(errors="ignore")
+        return split(data) if data else ["q"]  # nothing to read means that the terminal is gone
+
+
+def split(data: str) -> list[str]:
+    """What was typed, key by key."""
+    return [_NAMED.get(key, key) for key in _KEY.findall(data) if key in _NAMED or key.isprintable()]

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from streaming.exporter.status import WORDS, seconds
+from streaming.words import WORDS, seconds
 
 Json = dict[str, Any]
 
@@ -77,11 +77,11 @@ def _title(state: Json, choice: Choice) -> Text:
 
 def _paths(state: Json, width: int, choice: Choice) -> Table:
     table = Table(box=None, padding=(0, 1, 0, 0), width=width, header_style="dim")
-    table.add_column("path", ratio=1, no_wrap=True, overflow="ellipsis", min_width=10)
+    mark = {choice.sort: " ▴" if choice.reverse else " ▾"}
+    table.add_column("path" + mark.get("path", ""), ratio=1, no_wrap=True, overflow="ellipsis", min_width=10)
     for name, least in _FIGURES.items():
-        mark = (" ▴" if choice.reverse else " ▾") if name == choice.sort else ""
-        table.add_column(f"{name}{mark}", justify="right", min_width=least, no_wrap=True)
-    table.add_column("state", min_width=7, no_wrap=True)
+        table.add_column(name + mark.get(name, ""), justify="right", min_width=least, no_wrap=True)
+    table.add_column("state" + mark.get("state", ""), min_width=7, no_wrap=True)
     paths = selected(state, choice)
     last = None if choice.rows is None else choice.offset + choice.rows
     for path in paths[choice.offset : last]:
@@ -176,7 +176,7 @@ def latency(value: float | None) -> str:
     if size < 0.001:  # noqa: PLR2004 -- a millisecond
         return f"{value * 1e6:.0f}µs"
     if size < 1:
-        return f"{value * 1e3:.3g}ms" if size < 0.9995 else "1.00s"  # noqa: PLR2004 -- 999.5 ms is a second
+        return f"{value * 1e3:.3g}ms" if size < 0.9995 else "1s"  # noqa: PLR2004 -- 999.5 ms is a second
     return f"{value:.3g}s"
 
 

@@ -88,8 +88,7 @@ def _watch(url: str, console: Console, viewer: Viewer, state: dict[str, Any]) ->
     with Keys() as keys, Live(console=console, auto_refresh=False, screen=True) as live:
         while not stop.is_set() and not viewer.ended:
             live.update(_render(reader, viewer, console), refresh=True)
-            key = keys.read(_REFRESH_SECONDS / 2)
-            if key is not None:
+            for key in keys.read(_REFRESH_SECONDS / 2):
                 paths = len(selected(reader.state, viewer.choice))
                 viewer.press(key, paths=paths, rows=_rows(reader.state, console))
     stop.set()

@@ -6,29 +6,16 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from streaming.exporter.path import Path, Point
+from streaming.words import seconds
 
 SILENT_NS: Final = 30 * 10**9
 OUTAGE_NS: Final = 10**9
 BEHIND_NS: Final = 10**9
 RECENT_NS: Final = 60 * 10**9
 
-# The worst first; the order in which paths are listed.
-WORDS: Final = (
-    "outage",
-    "losing",
-    "silent",
-    "suspect",
-    "refused",
-    "blind",
-    "behind",
-    "slow",
-    "waiting",
-    "ok",
-)
-
 
 class Status(NamedTuple):
-    """One of `WORDS`, and the reason."""
+    """One of `words.WORDS`, and the reason."""
 
     word: str
     text: str
@@ -75,13 +62,3 @@ def _recent(path: Path) -> list[Point]:
         return []
     since_ns = path.history[-1].end_ns - RECENT_NS
     return [point for point in path.history if point.end_ns > since_ns]
-
-
-def seconds(duration_ns: int) -> str:
-    """As people say it: 0.8 s, 42 s, 3 min, 2 h."""
-    whole = duration_ns // 10**9
-    if whole < 1:
-        return f"{duration_ns / 1e9:.1f} s"
-    if whole < 120:  # noqa: PLR2004 -- two minutes are better told in minutes
-        return f"{whole} s"
-    return f"{whole // 60} min" if whole < 7_200 else f"{whole // 3_600} h"  # noqa: PLR2004 -- the same, hours

@@ -1,0 +1,250 @@
+"""The terminal's table, and `inflight top` in a real pseudo-terminal of 80 columns."""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from helpers import free_port
+from made_exporter import Served, recent
+from made_rows import live, window
+from rich.cells import cell_len
+from rich.console import Console
+
+from dashboards.keys import split
+from dashboards.terminal import Choice, clean, count, latency, screen
+from dashboards.viewer import Viewer
+from streaming.exporter.view import snapshot
+from streaming.words import seconds
+
+
+@pytest.fixture
+def served() -> Iterator[Served]:
+    made = Served()
+    yield made
+    made.close()
+
+
+def printed(state: dict[str, Any], width: int = 80, choice: Choice | None = None) -> list[str]:
+    console = Console(width=width, force_terminal=False, color_system=None, record=True, file=io.StringIO())
+    console.print(screen(state, width, choice))
+    return console.export_text().splitlines()
+
+
+def test_fits_80_columns_whatever_comes(served: Served) -> None:
+    """Long names, huge figures and many digits are cut or rounded, never wrapped."""
+    now = recent()
+    served.exporter.apply_window(
+        window("路径" * 30, now, values_ns=[3_599_999_999_999] * 200, lost=123_456_789, sent_bytes=0)
+    )
+    served.exporter.apply_live(live("路径" * 30, now, sent=40_000_000_000))
+    served.put_line(b_up=False)
+    lines = printed(snapshot(served.exporter))
+    assert max(map(cell_len, lines)) <= 80
+    assert any("123M" in line or "123.5M" in line for line in lines)
+    assert any("DOWN" in line for line in lines)
+    assert any("orders" in line and "12" in line for line in lines)
+
+
+def test_shows_the_worst_first_and_sorts(served: Served) -> None:
+    """By state unless told otherwise; other columns put the largest on top, or the smallest."""
+    now = recent()
+    for name, lost, slow in (("a", 0, 9), ("b", 2, 1), ("c", 0, 5)):
+        served.exporter.apply_window(window(name, now, lost=lost, values_ns=[slow * 1_000_000] * 150))
+    state = snapshot(served.exporter)
+
+    def order(**choice: Any) -> str:
+        rows = printed(state, 80, Choice(**choice))[2:6]
+        return "".join(row[0] for row in rows)
+
+    assert order() == "beac"  # losing, waiting, ok
+    assert order(sort="p99") == "acbe"
+    assert order(sort="p99", reverse=True) == "ebca"
+    assert order(sort="path") == "abce"
+    assert printed(state, 80, Choice(filter="B"))[2].startswith("b")
+
+
+def test_marks_lower_bounds_and_names_nothing_it_does_not_know(served: Served) -> None:
+    """A percentile that messages under way may raise says so; what is unknown is a dash."""
+    served.exporter.apply_live(live(number=recent()))
+    row = printed(snapshot(served.exporter))[2]
+    assert row.split()[1:4] == ["2ms", "–", "4ms"]
+    served.exporter.apply_live(live(number=recent(), lower_bound=["50", "max"]))
+    assert printed(snapshot(served.exporter))[2].split()[1:4] == ["≥2ms", "–", "≥4ms"]
+
+
+def test_names_cannot_steer_the_terminal() -> None:
+    """Control characters become dots."""
+    assert clean("a\x1b[2Jb\x07\u202ec") == "a·[2Jb··c"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "–"),
+        (0.0000004, "0µs"),
+        (0.00042, "420µs"),
+        (0.0123, "12.3ms"),
+        (0.9999, "1s"),
+        (12.345, "12.3s"),
+    ],
+)
+def test_latencies_have_three_digits_and_a_unit(value: float | None, text: str) -> None:
+    """Small enough for a column of seven."""
+    assert latency(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0, "0"), (9_999, "9999"), (12_500, "12.5k"), (123_456_789, "123M"), (5e10, "50G")]
+)
+def test_counts_have_five_characters_at_most(value: float, text: str) -> None:
+    """Thousands, millions and thousands of millions."""
+    assert count(value) == text
+
+
+def test_durations_read_as_people_say_them() -> None:
+    """One unit, the larger the longer."""
+    texts = [seconds(int(s * 1e9)) for s in (0.25, 59, 119, 120, 7_199, 7_200)]
+    assert texts == ["0.2 s", "59 s", "119 s", "2 min", "119 min", "2 h"]
+
+
+def test_keys_choose_what_is_shown() -> None:
+    """S goes through the columns, r turns round, / takes a name, arrows move within the list, q ends."""
+    viewer = Viewer()
+
+    def press(*keys: str) -> Choice:
+        for key in keys:
+            viewer.press(key, paths=30, rows=10)
+        return viewer.choice
+
+    assert press("s").sort == "path"
+    assert press("r").reverse
+    assert press("/", "o", "r", "x", "backspace", "enter").filter == "or"
+    assert not viewer.typing
+    assert press("/", "q", "escape").filter == ""
+    assert not viewer.ended
+    assert press("down", "page down").offset == 11
+    assert press("page down", "page down").offset == 20
+    assert press("home", "up").offset == 0
+    press("q")
+    assert viewer.ended
+
+
+class Top:
+    """`inflight top` in a terminal of 80 × 24; what it has drawn is in `screen`."""
+
+    def __init__(self, url: str) -> None:
+        self.terminal, child = pty.openpty()
+        fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        self.before = termios.tcgetattr(child)
+        environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "deploy", "top", url],
+            stdin=child,
+            stdout=child,
+            stderr=child,
+            env=environment,
+            start_new_session=True,
+        )
+        self.child = child
+        self.screen = ""
+
+    def press(self, keys: str) -> None:
+        os.write(self.terminal, keys.encode())
+
+    def until(self, pattern: str, seconds_: float = 15.0) -> None:
+        """Wait until the newest picture matches."""
+        end = time.monotonic() + seconds_
+        while not re.search(pattern, self.newest(), re.DOTALL):
+            assert time.monotonic() < end, f"waited in vain for {pattern!r} in {self.newest()!r}"
+            if select.select([self.terminal], [], [], 0.1)[0]:
+                self.screen += os.read(self.terminal, 65_536).decode(errors="replace")
+
+    def newest(self) -> str:
+        picture = self.screen.rsplit("\x1b[H", 1)[-1]
+        return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", picture)
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGKILL)
+            self.process.wait(5)
+        os.close(self.terminal)
+        os.close(self.child)
+
+
+@pytest.fixture
+def top(served: Served) -> Iterator[Top]:
+    served.exporter.apply_window(window("orders", recent(), lost=3))
+    running = Top(served.url)
+    yield running
+    running.close()
+
+
+def test_top_shows_sorts_filters_and_leaves_the_terminal_as_it_was(served: Served, top: Top) -> None:
+    """Keys work at once, a vanished exporter is told, and q gives the terminal back."""
+    top.until("orders.*losing")
+    top.press("/")
+    top.until("filter:")
+    top.press("east\r")
+    top.until("east-west(?!.*losing).*q quit")
+    assert all(cell_len(line.rstrip("\r")) <= 80 for line in top.newest().split("\n"))
+    top.press("s")
+    top.until("path ▾")
+    served.close()
+    top.until("no answer from")
+    served.start()
+    served.exporter.apply_window(window("east-2", recent(), lost=3))
+    top.until("east-2")
+    top.press("q")
+    assert top.process.wait(10) == 0
+    assert termios.tcgetattr(top.child) == top.before
+
+
+def test_top_ends_on_a_signal(top: Top) -> None:
+    """SIGTERM ends it with the terminal as it was."""
+    top.until("orders")
+    top.process.send_signal(signal.SIGTERM)
+    assert top.process.wait(10) == 0
+    assert termios.tcgetattr(top.child) == top.before
+
+
+def test_top_prints_once_where_there_is_no_terminal(served: Served) -> None:
+    """In a pipe it is a plain table; where no exporter answers it says so in one line, status 2."""
+
+    def run(url: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "deploy", "top", url],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+
+    found = run(served.url)
+    assert found.returncode == 0
+    assert "east-west" in found.stdout
+    assert "\x1b" not in found.stdout
+    refused = run(f"http://127.0.0.1:{free_port()}")
+    assert refused.returncode == 2
+    assert refused.stderr.count("\n") == 1
+    assert "is `inflight export` or `inflight run` there?" in refused.stderr
+    assert run("ftp://nowhere").returncode == 2
+
+
+def test_keys_typed_fast_come_one_by_one() -> None:
+    """Several keys in one read, arrows among them, are several keys; unknown sequences are none."""
+    assert split("ab\x1b[A\x1b[6~\r\x1b[99~é") == ["a", "b", "up", "page down", "enter", "é"]
+    assert split("\x1b") == ["escape"]

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from streaming.settings import JobSettings
@@ -75,8 +76,18 @@ def choose(settings: JobSettings, cores: int) -> Layout:
 
 def layout(spark: SparkSession, settings: JobSettings) -> Layout:
     """The checkpoint's layout, which is chosen and written down with its first use."""
-    jvm: Any = spark._jvm  # noqa: SLF001 -- the only way to Hadoop's file systems from Python
     place = f"{settings.checkpoint.rstrip('/')}/{_FILE}"
+    try:
+        return _layout(spark, settings, place)
+    except Py4JJavaError as error:
+        cause = str(error.java_exception).splitlines()[0][:300]
+        raise CheckpointError(
+            f"{place} cannot be used ({cause}); mend that, or give a new --checkpoint"
+        ) from None
+
+
+def _layout(spark: SparkSession, settings: JobSettings, place: str) -> Layout:
+    jvm: Any = spark._jvm  # noqa: SLF001 -- the only way to Hadoop's file systems from Python
     path = jvm.org.apache.hadoop.fs.Path(place)
     files = path.getFileSystem(spark._jsc.hadoopConfiguration())  # noqa: SLF001 -- the same
     if files.exists(path):

@@ -32,6 +32,7 @@ SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.streaming.minBatchesToRetain": "10",
     "spark.sql.streaming.numRecentProgressUpdates": "5",
     "spark.sql.session.timeZone": "UTC",
+    "spark.sql.adaptive.enabled": "false",  # it is not for streams, which Spark would say each time
     # Records are up to 1 MB: a batch of Arrow rows to the Python worker is bounded by bytes, too.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(16 << 20),

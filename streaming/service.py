@@ -83,8 +83,16 @@ class _Runner:
         self.query.stop()
 
 
-def serve(spark: SparkSession, settings: JobSettings, stopping: Event) -> None:
-    """Run the job and its /metrics until `stopping` is set; errors of the set-up pass through."""
+def serve(
+    spark: SparkSession,
+    settings: JobSettings,
+    stopping: Event,
+    serving: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Run the job and its /metrics until `stopping` is set; errors of the set-up pass through.
+
+    `serving` is told the URL.
+    """
     registry = CollectorRegistry()
     metric = CATALOGUE["build_info"]
     info = Gauge(metric.full_name, metric.help, metric.labels, registry=registry)
@@ -92,6 +100,7 @@ def serve(spark: SparkSession, settings: JobSettings, stopping: Event) -> None:
     service = Service(spark, settings, Progress(registry))
     server = Exposition(settings.listen, registry, service.not_ready)
     _log.info("serving %s/metrics", server.url)
+    serving(server.url)
     try:
         service.run(stopping)
     finally:

@@ -1,0 +1,82 @@
+"""What tests of the Spark job share: topics filled and read, and what must be found in them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+
+from collectors.paths import Rules
+from collectors.records import SECOND_NS
+from streaming import rows
+from streaming.accounting import Accountant
+
+RULES = Rules(5 * SECOND_NS, 10 * SECOND_NS, 60 * SECOND_NS, 900 * SECOND_NS)
+
+
+def produce(bootstrap: str, topic: str, records: Iterable[tuple[str, bytes]]) -> int:
+    """Send records by path, as the sink does; how many there were."""
+    producer = KafkaProducer(
+        bootstrap_servers=bootstrap, compression_type="lz4", linger_ms=20, batch_size=1 << 20, acks="all"
+    )
+    try:
+        count = 0
+        for path, value in records:
+            producer.send(topic, key=path.encode(), value=value)
+            count += 1
+        producer.flush()
+        return count
+    finally:
+        producer.close()
+
+
+def consume(bootstrap: str, topic: str) -> Iterator[Any]:
+    """All that is in the topic now, each partition in its order."""
+    consumer = KafkaConsumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest", group_id=None)
+    try:
+        parts = [
+            TopicPartition(topic, number) for number in sorted(consumer.partitions_for_topic(topic) or ())
+        ]
+        consumer.assign(parts)
+        ends = consumer.end_offsets(parts)
+        left = {part for part in parts if ends[part] > consumer.position(part)}
+        while left:
+            for batch in consumer.poll(timeout_ms=500).values():
+                yield from batch
+            left = {part for part in left if consumer.position(part) < ends[part]}
+    finally:
+        consumer.close()
+
+
+def expected(bootstrap: str, topic: str, rules: Rules = RULES) -> list[bytes]:
+    """The final rows of in-process accounting over the same topic, partition by partition."""
+    by_partition: dict[int, Accountant] = {}
+    found = []
+    for message in sorted(consume(bootstrap, topic), key=lambda m: (m.partition, m.offset)):
+        accountant = by_partition.setdefault(message.partition, Accountant(lambda _: rules))
+        fed = accountant.feed(message.value, message.timestamp * 1_000_000)
+        found += [rows.encode(row) for row in fed.rows]
+    return sorted(found)
+
+
+def window_rows(bootstrap: str, topic: str) -> tuple[list[bytes], int]:
+    """The rows in the windows topic, each identity once, and how many repeats of them there were.
+
+    Two rows with one identity that differ are a failure.
+    """
+    by_identity: dict[Any, bytes] = {}
+    repeats = 0
+    for message in consume(bootstrap, topic):
+        row = rows.decode_window(message.value)
+        assert message.key.decode() == row["path"]
+        before = by_identity.setdefault(rows.identity(row), message.value)
+        assert before == message.value
+        repeats += before is not message.value
+    return sorted(by_identity.values()), repeats
+
+
+def letters(bootstrap: str, topic: str) -> list[dict[str, Any]]:
+    """The dead letters."""
+    return [json.loads(message.value) for message in consume(bootstrap, topic)]

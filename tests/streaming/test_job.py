@@ -1,0 +1,181 @@
+"""The job on a real Spark and a real Kafka, in this process."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import urllib.request
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from helpers import wait_until
+from pyspark.sql import SparkSession
+from spark_job import RULES, consume, expected, letters, produce, window_rows
+from synthetic import Flow
+
+from deploy import jvm
+from streaming import checkpoint, job, service
+from streaming.checkpoint import CheckpointError
+from streaming.settings import JobSettings, KafkaAccess
+from streaming.shards import spark_partition
+
+if TYPE_CHECKING:
+    from deploy.embedded.kafka import Kafka
+
+pytestmark = pytest.mark.e2e
+
+FLOWS = [Flow(f"path-{number}", 20, lose_every=5 + number) for number in range(12)]
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    """One session for the module: it takes long to start."""
+    session = job.session(jvm.ensure().jars("spark"), local_heap="768m")
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def settings(kafka: Kafka, tmp_path: Path) -> JobSettings:
+    """A job with topics and a checkpoint of its own, in small batches."""
+    prefix = f"job-{uuid.uuid4().hex[:8]}"
+    kafka.make_topics(prefix)
+    return JobSettings(
+        kafka=KafkaAccess(servers=(kafka.bootstrap,)),
+        prefix=prefix,
+        checkpoint=str(tmp_path / "checkpoint"),
+        default_rules=RULES,
+        trigger_ms=200,
+        max_records=300,
+        listen="127.0.0.1:0",
+    )
+
+
+@contextmanager
+def running(spark: SparkSession, settings: JobSettings) -> Iterator[str]:
+    """The job as `inflight stream` runs it; the URL it serves."""
+    stop = threading.Event()
+    urls: list[str] = []
+    errors: list[BaseException] = []
+
+    def serve() -> None:
+        try:
+            service.serve(spark, settings, stop, urls.append)
+        except BaseException as error:  # noqa: BLE001 -- told to the test
+            errors.append(error)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield wait_until(lambda: urls, 10, "the job's address")[0]
+    finally:
+        stop.set()
+        thread.join(30)
+    assert not errors
+    assert not thread.is_alive()
+
+
+def get(url: str) -> str:
+    """The body of the answer, which has to be a good one."""
+    with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310 -- our own server
+        return str(answer.read().decode())
+
+
+def metric(url: str, line: str) -> float:
+    """The value of the series that this line begins with."""
+    for text in get(f"{url}/metrics").splitlines():
+        if text.startswith(line):
+            return float(text.rsplit(" ", 1)[1])
+    return 0.0
+
+
+def read_all(url: str, records: int) -> None:
+    """Wait until the job has read so many records."""
+    wait_until(
+        lambda: metric(url, 'inflight_stream_records_total{query="accounting"}') >= records,
+        120,
+        f"{records} records read",
+    )
+
+
+def test_rows_are_those_of_accounting_in_process(spark: SparkSession, settings: JobSettings) -> None:
+    """Byte for byte, over a stop in between; bad records become letters, and everything is counted."""
+    bootstrap, topic = settings.kafka.servers[0], settings.samples_topic
+    first = [(flow.path, value) for second in range(20) for flow in FLOWS for value in flow.second(second)]
+    second = [(flow.path, value) for at in range(20, 40) for flow in FLOWS for value in flow.second(at)]
+    count = produce(bootstrap, topic, [*first, ("path-1", b"nonsense"), ("path-2", first[0][1])])
+    with running(spark, settings) as url:
+        read_all(url, count)
+        assert metric(url, 'inflight_stream_dead_letters_total{query="accounting",reason="malformed"}') == 1
+        assert metric(url, 'inflight_stream_dead_letters_total{query="accounting",reason="alien"}') == 1
+        assert metric(url, 'inflight_stream_records_lost_total{query="accounting"}') == 0
+        assert get(f"{url}/-/ready") == "ready\n"
+    repeats = first[:50]
+    count = produce(bootstrap, topic, [*second, *repeats])
+    with running(spark, dataclasses.replace(settings, max_records=1000)) as url:
+        read_all(url, count)
+        assert metric(url, 'inflight_stream_ignored_total{query="accounting",reason="repeats"}') == 50
+        assert metric(url, "inflight_stream_state_rows") > 0
+    found, repeated = window_rows(bootstrap, settings.windows_topic)
+    assert len(found) == 12 * 6
+    assert found == expected(bootstrap, topic)
+    assert repeated == 0
+    assert sorted(letter["reason"] for letter in letters(bootstrap, settings.dead_letters_topic)) == [
+        "alien",
+        "malformed",
+    ]
+    live = {message.key.decode() for message in consume(bootstrap, settings.live_topic)}
+    assert live == {flow.path for flow in FLOWS}
+
+
+def test_a_lost_checkpoint_gives_the_same_rows_again(spark: SparkSession, settings: JobSettings) -> None:
+    """The job rebuilds from Kafka, with other shards; whoever drops repeats counts nothing twice."""
+    bootstrap = settings.kafka.servers[0]
+    records = [(flow.path, value) for at in range(25) for flow in FLOWS[:4] for value in flow.second(at)]
+    count = produce(bootstrap, settings.samples_topic, records)
+    with running(spark, settings) as url:
+        read_all(url, count)
+    before, repeated = window_rows(bootstrap, settings.windows_topic)
+    assert (len(before), repeated) == (4 * 3, 0)
+    other = dataclasses.replace(settings, checkpoint=f"{settings.checkpoint}-2", shards=3, state_partitions=1)
+    with running(spark, other) as url:
+        read_all(url, count)
+    assert window_rows(bootstrap, settings.windows_topic) == (before, 4 * 3)
+
+
+def test_a_checkpoint_keeps_its_layout(spark: SparkSession, settings: JobSettings) -> None:
+    """What it was begun with holds where nothing is asked for; anything else is refused, with the way out."""
+    begun = dataclasses.replace(settings, shards=6, state_partitions=3)
+    layout = checkpoint.layout(spark, begun)
+    assert checkpoint.layout(spark, settings) == layout
+    for changed, said in (
+        ({"shards": 8}, r"begun with shards = 6, now 8 is asked for: .*new --checkpoint"),
+        ({"state_partitions": 2}, "state partitions = 3, now 2"),
+        ({"prefix": "other"}, "samples topic = "),
+    ):
+        with pytest.raises(CheckpointError, match=said):
+            checkpoint.layout(spark, dataclasses.replace(settings, **changed))
+    folder = Path(settings.checkpoint)
+    (folder / "inflight.json").write_text('{"v": 2}')
+    with pytest.raises(CheckpointError, match=r"Checksum error.*give a new --checkpoint"):
+        checkpoint.layout(spark, settings)
+    (folder / ".inflight.json.crc").unlink()
+    with pytest.raises(CheckpointError, match="is of version 2, this job knows version 1"):
+        checkpoint.layout(spark, settings)
+    (folder / "inflight.json").rename(folder / "other.json")
+    with pytest.raises(CheckpointError, match=r"holds files, but no inflight\.json"):
+        checkpoint.layout(spark, settings)
+
+
+def test_shards_go_where_the_layout_says(spark: SparkSession) -> None:
+    """Spark's own hash of 32-bit integers, asked for here."""
+    asked = (
+        spark.range(-50, 50)
+        .selectExpr("cast(id as int) id", "pmod(hash(cast(id as int)), 7) place")
+        .collect()
+    )
+    assert [spark_partition(row.id, 7) for row in asked] == [row.place for row in asked]

@@ -1,0 +1,120 @@
+"""A shard gives the rows that the accounting gives, however batches, restarts and shards fall."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from synthetic import EPOCH, Flow
+
+from collectors.paths import Rules
+from collectors.records import SECOND_NS
+from streaming import rows
+from streaming.accounting import Accountant
+from streaming.outputs import Input, Output
+from streaming.shard import Shard, ShardRules
+
+RULES = Rules(5 * SECOND_NS, 10 * SECOND_NS, 60 * SECOND_NS, 900 * SECOND_NS)
+HOUR_NS = 3600 * SECOND_NS
+
+
+def topic(seconds: int, *paths: str) -> list[Input]:
+    """The records of paths that lose a message now and then, second by second."""
+    flows = [Flow(path, 20, lose_every=7 + place) for place, path in enumerate(paths)]
+    found: list[Input] = []
+    for second in range(seconds):
+        for flow in flows:
+            for value in flow.second(second):
+                at_ns = (EPOCH + second + 1) * SECOND_NS
+                found.append(Input(0, len(found), at_ns, flow.path.encode(), value))
+    return found
+
+
+def run(shard: Shard, store: dict[int, bytes], records: list[Input]) -> list[Output]:
+    """One batch, and what the state store would have after it."""
+    shard.begin(store.get)
+    found = [output for record in records for output in shard.apply(record)]
+    ending, changes = shard.finish()
+    for start, blob in changes.windows.items():
+        if blob is None:
+            del store[start]
+        else:
+            store[start] = blob
+    return [*found, *ending]
+
+
+TOPIC = topic(40, "a", "b", "c")
+_direct = Accountant(lambda _: RULES)
+EXPECTED = [rows.encode(row) for one in TOPIC for row in _direct.feed(one.value, one.append_ns).rows]
+
+
+def test_the_example_has_final_windows() -> None:
+    """Otherwise what follows would compare nothing with nothing."""
+    assert len(EXPECTED) == 3 * 6
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 80), st.booleans()), min_size=1, max_size=12))
+def test_any_split_and_any_restart_gives_the_same_rows(batches: list[tuple[int, bool]]) -> None:
+    """A restart goes on from the header and the windows alone."""
+    store: dict[int, bytes] = {}
+    shard = Shard(ShardRules(RULES), None)
+    found: list[Output] = []
+    at = 0
+    for size, restart in [*batches, (len(TOPIC), False)]:
+        found += run(shard, store, TOPIC[at : at + size])
+        at += size
+        if restart:
+            shard = Shard(ShardRules(RULES), shard.header)
+    assert [output.value for output in found if output.kind == "windows"] == EXPECTED
+
+
+def test_bad_records_are_put_aside_with_their_reason() -> None:
+    """They stop nothing, and the letter says where the whole record stands."""
+    value = TOPIC[0].value
+    shard = Shard(ShardRules(RULES), None)
+    found = run(
+        shard,
+        {},
+        [
+            Input(3, 7, EPOCH * SECOND_NS, b"a", b"nonsense"),
+            Input(3, 8, EPOCH * SECOND_NS, b"other", value),
+            Input(3, 9, EPOCH * SECOND_NS - 2 * HOUR_NS, b"a", value),
+            Input(3, 10, EPOCH * SECOND_NS, b"a", value),
+        ],
+    )
+    letters = [json.loads(o.value or b"") for o in found if o.kind == "dead-letters"]
+    assert [(each["reason"], each["partition"], each["offset"]) for each in letters] == [
+        ("malformed", 3, 7),
+        ("alien", 3, 8),
+        ("future", 3, 9),
+    ]
+    assert [(o.counter, o.amount) for o in found if o.counter] == [
+        ("malformed", 1),
+        ("alien", 1),
+        ("future", 1),
+        ("samples", 18),
+    ]
+    assert sum(o.kind == "live" for o in found) == 1
+
+
+def test_a_path_silent_for_the_retention_begins_anew() -> None:
+    """Its state leaves the header, and its windows leave the store."""
+    store: dict[int, bytes] = {}
+    shard = Shard(ShardRules(RULES), None)
+    run(shard, store, TOPIC)
+    later = EPOCH * SECOND_NS + 26 * HOUR_NS
+    busy = Flow("busy", 5, start_second=EPOCH + 26 * 3600)
+    run(shard, store, [Input(0, 10_000, later, b"busy", value) for value in busy.second(0)])
+    assert b'"a"' not in (shard.header or b"")
+    assert len(store) == 1
+
+
+@pytest.mark.parametrize("path", ["", "x" * 1000])
+def test_a_path_of_any_name_has_a_place(path: str) -> None:
+    """Only the empty one is none."""
+    value = next(iter(Flow(path, 5).second(0)))
+    found = run(Shard(ShardRules(RULES), None), {}, [Input(0, 0, EPOCH * SECOND_NS, path.encode(), value)])
+    assert [o.kind for o in found if o.kind != "count"] == (["live"] if path else ["dead-letters"])

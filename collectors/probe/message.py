@@ -108,6 +108,7 @@ def sizes(low: int, high: int) -> tuple[int, ...]:
 _FIXED: Final = {0x40: 0, 0x41: 0, 0x42: 0, 0x43: 0, 0x44: 0, 0x45: 0}
 _HEADER, _DATA = 0x70, 0x75
 _BIN8, _BIN32 = 0xA0, 0xB0
+_SMALL_ULONG, _ULONG = 0x53, 0x80
 
 
 class Found(NamedTuple):
@@ -123,22 +124,29 @@ def find_body(data: bytes | memoryview) -> Found | None:
     at, redelivered, found = 0, False, None
     try:
         while at < len(data):
-            if data[at] != 0 or data[at + 1] != 0x53:  # noqa: PLR2004 -- described, small ulong
-                return None
-            section = data[at + 2]
-            start, end = _value(data, at + 3)
+            section, value_at = _descriptor(data, at)
+            start, end = _value(data, value_at)
             if end > len(data):
                 return None
             if section == _HEADER:
                 redelivered = _delivered_before(bytes(data[:end]))
             elif section == _DATA:
-                if found is not None or data[at + 3] not in {_BIN8, _BIN32}:
+                if found is not None or data[value_at] not in {_BIN8, _BIN32}:
                     return None
                 found = start, end - start
             at = end
     except (IndexError, struct.error):
         return None
     return None if found is None else Found(*found, redelivered)
+
+
+def _descriptor(data: bytes | memoryview, at: int) -> tuple[int, int]:
+    """A section's code, and where its value begins."""
+    if data[at] == 0 and data[at + 1] == _SMALL_ULONG:
+        return data[at + 2], at + 3
+    if data[at] == 0 and data[at + 1] == _ULONG:
+        return int.from_bytes(data[at + 2 : at + 10], "big"), at + 10
+    raise IndexError(at)
 
 
 def _value(data: bytes | memoryview, at: int) -> tuple[int, int]:

@@ -158,7 +158,7 @@ def _rebuild(left: _Left, first: int, *, presettled: bool) -> SenderLedger:
             written = a
         else:
             _apply(seconds.setdefault(a, Second(a)), kind, (b, c, count, code))
-    ledger = SenderLedger(min([first, *seconds]))
+    ledger = SenderLedger(first)
     for second in sorted(seconds):
         ledger.restore(seconds[second])
     for seq, count, code in settled:

@@ -135,13 +135,17 @@ class Members:
         """When the first of the ends that were seen from their beginning began."""
         return min((end.start_ns for end in self.ends.values() if end.base == 0), default=None)
 
-    def forget(self, before_ns: int) -> None:
-        """Drop what only concerned times before."""
+    def is_past(self, frontier_ns: int, kept_ns: int) -> bool:
+        """Whether what an end tells until then cannot concern any window from `kept_ns` on."""
+        return frontier_ns + self.rules.gone_after_ns < kept_ns
+
+    def forget(self, kept_ns: int) -> None:
+        """Drop what only concerned windows before."""
         dropped = []
         for end in self.ends.values():
-            end.forget(before_ns)
-            stop_ns = self.life(end).stop_ns
-            if stop_ns is not None and stop_ns < before_ns:
+            end.forget(kept_ns)
+            # Later than `is_past` by as much again: repeats of its records must not make it anew.
+            if self.is_past(end.newest_ns + self.rules.gone_after_ns, kept_ns):
                 dropped.append(end.key)
         for key in dropped:
             del self.ends[key]

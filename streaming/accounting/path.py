@@ -58,6 +58,9 @@ class PathState:
             return []
         if end is None:
             return []
+        if not end.ranges and self._members.is_past(record.header.frontier_ns, self._windows.kept_ns):
+            self._pass_over(record)
+            return []
         try:
             self._take_rows(record)
         except TooMuch as problem:
@@ -163,6 +166,12 @@ class PathState:
             window.receive(header, record.received)
         elif record.ledger is not None:
             window.tell(header, record.ledger)
+
+    def _pass_over(self, record: Record) -> None:
+        """A record of an end that was forgotten, or of times that are."""
+        if record.received is not None:
+            start = self._windows.start_of(record.header.second * SECOND_NS)
+            self.counters[self._windows.too_old(start) or "beyond_horizon"] += len(record.received.seq)
 
     def _miss_rows(self, end: End, second: int) -> None:
         """The rows were too much: for the accounting the end has a gap there."""

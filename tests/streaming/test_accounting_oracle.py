@@ -1,0 +1,149 @@
+"""Histories of a simulated network: the accounting against the oracle, and both against the truth."""
+
+from __future__ import annotations
+
+import os
+import random
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from oracle import Oracle
+from simulation import History, Knobs, simulate
+
+from collectors.paths import Rules
+from collectors.records import SECOND_NS, Record
+from streaming.accounting import PathState
+from streaming.rows import WindowRow
+
+RULES = Rules(2 * SECOND_NS, 3 * SECOND_NS, 8 * SECOND_NS, 60 * SECOND_NS)
+SOMETIMES = st.sampled_from([0.0, 0.0, 0.1, 0.4])
+knobs = st.builds(
+    Knobs,
+    seed=st.integers(0, 1 << 32),
+    seconds=st.integers(8, 26),
+    rate=st.integers(0, 4),
+    senders=st.integers(1, 2),
+    receivers=st.integers(1, 3),
+    presettled=st.booleans(),
+    multicast=st.booleans(),
+    lose=SOMETIMES,
+    duplicate=SOMETIMES,
+    refuse=SOMETIMES,
+    refuse_yet_deliver=SOMETIMES,
+    late=SOMETIMES,
+    unsettled=SOMETIMES,
+    reorder=st.booleans(),
+    foreign=st.booleans(),
+    sender_restarts=st.sampled_from(["", "bye", "kill"]),
+    receiver_restarts=st.sampled_from(["", "bye", "kill"]),
+    spooled=st.booleans(),
+    stays_away=st.booleans(),
+    detach=st.booleans(),
+    declared_gap=st.booleans(),
+    withheld=st.booleans(),
+    skew_ns=st.sampled_from([0, 0, 5_000_000, -7 * SECOND_NS, 5 * SECOND_NS]),
+    clocks_known=st.sampled_from([True, True, False]),
+    joined_late=st.booleans(),
+    cut=st.sampled_from([0.0, 0.0, 0.0, 0.2]),
+    drop=st.sampled_from([0.0, 0.0, 0.0, 0.05]),
+    repeat=st.sampled_from([0.0, 0.2]),
+    no_ledger=st.booleans(),
+)
+EXAMPLES = int(os.environ.get("INFLIGHT_EXAMPLES", "60"))  # a long search: INFLIGHT_EXAMPLES=5000
+quick = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def account(records: list[tuple[Record, int]]) -> list[WindowRow]:
+    state = PathState("p", RULES)
+    return [row for record, append_ns in records for row in state.apply(record, append_ns)]
+
+
+def assert_same(ours: WindowRow, told: dict[str, Any]) -> None:
+    """But for percentiles, which are buckets here and exact there, all is equal."""
+    got: dict[str, Any] = dict(ours)
+    for name, expected in told.items():
+        value = got[name]
+        if name in {"response", "service", "jitter"} and expected is not None:
+            assert value is not None
+            buckets, exact = value["percentiles"], expected["percentiles"]
+            assert buckets.keys() == exact.keys()
+            for quantile, true in exact.items():
+                assert max(true, 0) <= buckets[quantile] <= max(true, 0) * 1.001
+            rest = {key: value[key] for key in expected if key != "percentiles"}
+            assert rest == {key: expected[key] for key in expected if key != "percentiles"}, name
+        else:
+            assert value == expected, (name, ours["window_start_ns"], ours["revision"])
+
+
+@quick
+@given(knobs)
+def test_rows_agree_with_the_oracle(drawn: Knobs) -> None:
+    """Every row, and the order of rows and revisions, is what the contract says, counted the slow way."""
+    history = simulate(drawn)
+    judge = Oracle(RULES)
+    state = PathState("p", RULES)
+    for record, append_ns in history.records:
+        ours, told = state.apply(record, append_ns), judge.feed(record)
+        assert [(r["window_start_ns"], r["revision"]) for r in ours] == [
+            (r["window_start_ns"], r["revision"]) for r in told
+        ]
+        for our_row, told_row in zip(ours, told, strict=True):
+            assert_same(our_row, told_row)
+            assert sum(our_row["classes"].values()) == our_row["sent"]
+    counters = state.counters
+    assert counters["before_start"] == judge.before_start
+    assert counters["beyond_horizon"] == judge.beyond_horizon
+    assert counters["repeats"] <= judge.repeats  # those of forgotten ends are not known as such
+    assert_truth(history, judge)
+
+
+def assert_truth(history: History, judge: Oracle) -> None:
+    """What the newest rows say, against what the network did."""
+    truth = {(m.stream, m.seq): m for m in history.messages}
+    deadline_ns = RULES.window_ns + RULES.settle_ns
+    for window in judge.windows.values():
+        if not window.final:
+            continue
+        row, classes = judge.row(window, at_first=False)
+        told = {
+            (stream, second, seq): outcome
+            for (stream, second), (_, numbers) in window.ledgers.items()
+            for seq, outcome in numbers
+        }
+        published = {(r.stream, r.second, r.seq) for r in window.rows}
+        assert {key for key, kind in classes.items() if kind == "received"} == published
+        for key, kind in classes.items():
+            message = truth[key[0], key[2]]
+            if kind == "received":
+                assert message.arrivals
+            if kind == "refused":
+                assert told[key] in {"rejected", "released", "modified"}
+            if kind == "lost" and "clock_unknown" not in row["flags"]:
+                skew_ns = history.runs[message.stream].skew_ns
+                arrived = [at + skew_ns for _, at in message.arrivals]
+                assert all(at >= window.start + deadline_ns for at in arrived), "not lost: it arrived"
+
+
+@quick
+@given(knobs, st.integers(0, 1 << 32))
+def test_any_split_restart_and_replay_gives_the_same_rows(drawn: Knobs, seed: int) -> None:
+    """State put away and taken up again between any two records, and records repeated, change no row."""
+    records = simulate(drawn).records
+    rng = random.Random(seed)
+    header: bytes | None = None
+    kept: dict[int, bytes] = {}
+    rows: list[WindowRow] = []
+    place = 0
+    while place < len(records):
+        size = rng.choice([1, 2, 7, 40])
+        batch = records[place : place + size]
+        batch += [records[rng.randrange(place + len(batch))] for _ in range(rng.randrange(3))]
+        state = PathState("p", RULES) if header is None else PathState.load("p", RULES, header, kept.get)
+        rows += [row for record, append_ns in batch for row in state.apply(record, append_ns)]
+        header = state.dump_header()
+        kept.update(state.dirty_windows())
+        for start in state.forgotten_windows():
+            kept.pop(start, None)
+        place += size
+    assert rows == account(records)

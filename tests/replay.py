@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 from pathlib import Path
 from typing import Any
 
 from proton import Message
 from scripted import reply
+
+from collectors.router import management, schema
+from collectors.router.poll import Poll
+from collectors.router.view import RouterView, view
 
 CAPTURES = Path(__file__).parent / "fixtures" / "captures"
 PREFIXES = {"qdrouterd": "org.apache.qpid.dispatch.", "skrouterd": "io.skupper.router."}
@@ -61,3 +66,16 @@ class Replay:
         places = [names.index(name) for name in asked]
         body = {"attributeNames": asked, "results": [[row[place] for place in places] for row in results]}
         return [reply(request, body)]
+
+
+def look(replay: Replay, router: str, steady_ns: int = 0) -> RouterView:
+    """The view of one router of a replayed mesh."""
+    polling = Poll(schema.DISPATCH, {}, itertools.count())
+    while requests := polling.take(0, 1000):
+        for tag, request in requests:
+            message = Message()
+            message.decode(management.encode(request, tag, "reply"))
+            for answer in replay(message):
+                assert isinstance(answer, Message)
+                polling.reply(answer.encode(), 1)
+    return view(polling.asked[router], 1_800_000_000_000_000_000, steady_ns)

@@ -6,7 +6,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from proton import Endpoint, Message, symbol
+from certificates import Certificate
+from proton import Endpoint, Message, SSLDomain, symbol
 from proton.handlers import MessagingHandler
 from proton.reactor import Container
 
@@ -17,10 +18,13 @@ Script = Callable[[Message], list[Message | bytes]]
 class ScriptedNode(MessagingHandler):
     """Listens on a free port; every request goes to `script`, whose answers go to its reply address."""
 
-    def __init__(self, script: Script, product: str = "qpid-dispatch-router") -> None:
+    def __init__(
+        self, script: Script, product: str = "qpid-dispatch-router", certificate: Certificate | None = None
+    ) -> None:
         super().__init__(prefetch=500, auto_accept=True)
         self.script = script
         self.product = product
+        self.certificate = certificate
         self.requests: list[Message] = []
         self.connections = 0
         self.reply_bytes = 0
@@ -44,14 +48,20 @@ class ScriptedNode(MessagingHandler):
 
     @property
     def url(self) -> str:
-        return f"amqp://127.0.0.1:{self.port}"
+        # Proton takes names of certificates for names of hosts, never for addresses.
+        return f"amqps://localhost:{self.port}" if self.certificate else f"amqp://127.0.0.1:{self.port}"
 
     def close(self) -> None:
         self._stop = True
         self._thread.join(5)
 
     def on_start(self, event: Any) -> None:
-        acceptor = event.container.listen("127.0.0.1:0")
+        domain = None
+        if self.certificate:
+            domain = SSLDomain(SSLDomain.MODE_SERVER)
+            domain.set_credentials(str(self.certificate.cert), str(self.certificate.key), None)
+        scheme = "amqps" if domain else "amqp"
+        acceptor = event.container.listen(f"{scheme}://127.0.0.1:0", ssl_domain=domain)
         self.port = acceptor._selectable._delegate.getsockname()[1]  # noqa: SLF001 -- proton does not tell it
         self._acceptor = acceptor
         self._ready.set()

@@ -43,13 +43,13 @@ class Watching:
         self.registry.register(polls)
         self.stop = Stop()
         outlet = Outlet("here", board, polls, lambda topic, record: self.records.append((topic, record)))
-        mesh = Mesh.model_validate({"interval": "200ms", **config})
+        mesh = Mesh.model_validate({"interval": "1s", **config})
         self.collector = MeshCollector("prod", mesh, outlet, self.stop, self.views.append)
         self._thread = threading.Thread(target=self.collector.run, daemon=True)
         self._thread.start()
 
-    def value(self, name: str, **labels: str) -> float | None:
-        return self.registry.get_sample_value(f"inflight_{name}", {"mesh": "prod", **labels})
+    def value(self, metric: str, /, **labels: str) -> float | None:
+        return self.registry.get_sample_value(f"inflight_{metric}", {"mesh": "prod", **labels})
 
     def polls(self, result: str, target: str = "prod") -> float:
         labels = {"collector": "router", "target": target, "result": result}

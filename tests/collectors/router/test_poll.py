@@ -141,7 +141,7 @@ def test_a_cut_reply_is_no_reply(bytes_left: int, result: str) -> None:
     play(
         replay,
         polling,
-        lambda request, answer: [answer.encode()[:bytes_left] if from_b(request) else answer],
+        lambda request, answer: [bytes(answer.encode()[:bytes_left]) if from_b(request) else answer],
     )
     polling.expire(9)
     assert polling.asked["QDR.B"].result == result

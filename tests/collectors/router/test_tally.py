@@ -1,0 +1,150 @@
+"""A router's counters over several polls, from the captures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from replay import Replay, look
+
+from collectors.router import tally
+from collectors.router.tally import LINK_COUNTERS, Tallied, Tally
+from collectors.router.view import LinkGroup
+
+SECOND_NS = 1_000_000_000
+
+
+def change(replay: Replay, router: str, entity: str, key: str, value: str, **changes: Any) -> None:
+    """Change one row; `uptime` goes on by itself."""
+    rows = replay.rows(router, entity)
+    (row,) = [row for row in rows if row[key] == value]
+    row.update(changes)
+    replay.replace(router, entity, rows)
+
+
+def later(replay: Replay, router: str, seconds: int, entity: str = "router") -> None:
+    (row,) = replay.rows(router, entity)
+    replay.replace(router, entity, [{**row, "uptimeSeconds": row["uptimeSeconds"] + seconds}])
+
+
+def sums(tallied: Tallied, group: LinkGroup) -> dict[str, int]:
+    return dict(zip(LINK_COUNTERS, tallied.links[group].sums, strict=True))
+
+
+P2 = LinkGroup("", "closest/p2", "out", "endpoint")
+
+
+def test_gauges_are_what_the_capture_says() -> None:
+    """30 messages wait on closest/p2 at C, whose receiver gives no credit."""
+    tallied = Tally(("*",)).feed(look(Replay("qdrouterd"), "QDR.C"))
+    assert tallied.links[P2].gauges == {
+        "undelivered": 30,
+        "unsettled": 0,
+        "credit": 0,
+        "capacity": 250,
+        "stuck": 0,
+        "zero_credit_seconds": 0,
+    }
+    assert sums(tallied, P2)["deliveries"] == 0  # counted before we looked
+
+
+def test_links_between_routers_are_summed_by_peer_and_a_broker_has_its_connectors_name() -> None:
+    """Of 29 links at C few groups are left: by peer, by address, by the broker's connector."""
+    groups = {*Tally(("*",)).feed(look(Replay("qdrouterd"), "QDR.C")).links}
+    assert LinkGroup("QDR.B", "", "in", "inter-router") in groups
+    assert LinkGroup("broker", "auto.q", "out", "endpoint") in groups
+    assert len(groups) == 11
+
+
+def test_a_detached_link_makes_no_counter_fall() -> None:
+    """What it counted stays in its group's sum, and what it counted on the way is not lost."""
+    replay, counting = Replay("qdrouterd"), Tally(("*",))
+    counting.feed(look(replay, "QDR.C"))
+    change(replay, "QDR.C", "router.link", "identity", "42", deliveryCount=80, droppedPresettledCount=19_930)
+    later(replay, "QDR.C", 5)
+    second = counting.feed(look(replay, "QDR.C", 5 * SECOND_NS))
+    assert sums(second, P2)["deliveries"] == 30
+    assert sums(second, P2)["dropped_presettled"] == 10
+    rows = [row for row in replay.rows("QDR.C", "router.link") if row["identity"] != "42"]
+    replay.replace("QDR.C", "router.link", rows)
+    later(replay, "QDR.C", 5)
+    third = counting.feed(look(replay, "QDR.C", 10 * SECOND_NS))
+    assert sums(third, P2)["deliveries"] == 30
+    assert third.links[P2].members == 0
+    replay.replace(
+        "QDR.C",
+        "router.link",
+        [*rows, {**rows[-1], "identity": "99", "deliveryCount": 7, "owningAddr": "M0closest/p2"}],
+    )
+    later(replay, "QDR.C", 5)
+    fourth = counting.feed(look(replay, "QDR.C", 15 * SECOND_NS))
+    assert sums(fourth, P2)["deliveries"] == 37
+
+
+@pytest.mark.parametrize("how", ["instance", "uptime", "uptime after a long silence"])
+def test_a_restart_is_noticed(how: str) -> None:
+    """By the node's instance or by an uptime that cannot be; then all its counters are new."""
+    replay, counting = Replay("qdrouterd"), Tally(("*",))
+    first = counting.feed(look(replay, "QDR.C"))
+    assert not first.restarted
+    after = 5
+    if how == "instance":
+        change(replay, "QDR.C", "router.node", "id", "QDR.C", instance=1)
+        later(replay, "QDR.C", 5)
+    elif how == "uptime":
+        later(replay, "QDR.C", -100)
+    else:
+        after = 3600  # it was up 2 minutes, is up 3, an hour later
+        later(replay, "QDR.C", 60)
+    second = counting.feed(look(replay, "QDR.C", after * SECOND_NS))
+    assert second.restarted
+    assert sums(second, P2)["deliveries"] == 50
+
+
+def test_a_slow_clock_is_no_restart() -> None:
+    """Uptime is in whole seconds and polls are late."""
+    replay, counting = Replay("qdrouterd"), Tally(("*",))
+    counting.feed(look(replay, "QDR.C"))
+    later(replay, "QDR.C", 4)
+    assert not counting.feed(look(replay, "QDR.C", 8 * SECOND_NS)).restarted
+
+
+def test_who_sent_it() -> None:
+    """A histogram's places are those of the router's own node list; an edge counts as its interior."""
+    replay, counting = Replay("qdrouterd"), Tally(("*",))
+    assert counting.feed(look(replay, "QDR.C")).ingress == {"QDR.A": 0, "QDR.B": 0}
+    (row,) = [row for row in replay.rows("QDR.C", "router.link") if row["identity"] == "45"]
+    histogram = [0, 3, 2796, *[0] * 125]
+    assert row["ingressHistogram"][:3] == [0, 0, 2786]
+    change(replay, "QDR.C", "router.link", "identity", "45", ingressHistogram=histogram)
+    later(replay, "QDR.C", 5)
+    assert counting.feed(look(replay, "QDR.C", 5 * SECOND_NS)).ingress == {"QDR.A": 10, "QDR.B": 3}
+    assert Tally(("*",)).feed(look(replay, "QDR.E")).ingress == {}
+
+
+def test_patterns_and_the_cap_leave_sums_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Addresses that are not wanted, or too many, are summed as _other, and it is told how many they are."""
+    seen = look(Replay("qdrouterd"), "QDR.C")
+    wanted = Tally(("closest/*",)).feed(seen)
+    names = {group.address for group in wanted.links}
+    assert names == {"", "_internal", "_other", "closest/p1", "closest/p2"}
+    monkeypatch.setattr(tally, "MAX_GROUPS", 3)
+    capped = Tally(("*",)).feed(seen)
+    assert capped.omitted["link_group"] > 0
+    assert capped.omitted["address"] > 0
+    whole = Tally(("*",))
+    monkeypatch.setattr(tally, "MAX_GROUPS", 500)
+    every = whole.feed(seen)
+    for gauge in ("undelivered", "credit", "capacity"):
+        total = sum(entry.gauges[gauge] for entry in every.links.values())
+        assert sum(entry.gauges[gauge] for entry in capped.links.values()) == total
+
+
+@pytest.mark.parametrize("flavour", ["qdrouterd", "skrouterd"])
+def test_the_version_and_mode_are_known_in_both_schemas(flavour: str) -> None:
+    """Skupper hides its version under an attribute with no name."""
+    replay = Replay(flavour)
+    seen = look(replay, replay.routers[3])
+    assert (seen.mode, seen.version) == ("edge", {"qdrouterd": "1.19.0", "skrouterd": "main"}[flavour])
+    assert seen.edge
+    assert seen.uptime_seconds is not None

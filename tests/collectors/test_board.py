@@ -1,0 +1,71 @@
+"""What collectors show on /metrics."""
+
+from __future__ import annotations
+
+import pytest
+from prometheus_client import CollectorRegistry, generate_latest
+
+from collectors.board import Board
+from collectors.metrics import CATALOGUE
+from collectors.polls import RESULTS, Polls
+
+
+def text(*collectors: Board | Polls) -> str:
+    registry = CollectorRegistry()
+    for collector in collectors:
+        registry.register(collector)
+    return generate_latest(registry).decode()
+
+
+def test_samples_are_of_the_catalogue() -> None:
+    """Name, type and help are the catalogue's; labels stand in its order; any text is a label."""
+    board = Board()
+    board.put("t", [("mesh_up", ('a"\\\n',), 1.0), ("router_outcomes_total", ("m", "r", "accepted"), 5.0)])
+    assert text(board) == (
+        "# HELP inflight_mesh_up "
+        + CATALOGUE["mesh_up"].help
+        + "\n# TYPE inflight_mesh_up gauge\n"
+        + 'inflight_mesh_up{mesh="a\\"\\\\\\n"} 1.0\n'
+        + "# HELP inflight_router_outcomes_total "
+        + CATALOGUE["router_outcomes_total"].help
+        + "\n# TYPE inflight_router_outcomes_total counter\n"
+        + 'inflight_router_outcomes_total{mesh="m",outcome="accepted",router="r"} 5.0\n'
+    )
+
+
+def test_a_sample_with_wrong_labels_is_a_mistake() -> None:
+    """Labels that are not the catalogue's must not reach Prometheus."""
+    board = Board()
+    board.put("t", [("mesh_up", ("a", "b"), 1.0)])
+    with pytest.raises(ValueError, match=r"shorter|longer"):
+        text(board)
+
+
+def test_what_nobody_refreshes_vanishes_and_is_down() -> None:
+    """A collector that hangs must not leave old values standing as if they were of now."""
+    now = 0.0
+    board = Board(clock=lambda: now)
+    board.put("t", [("router_up", ("m", "r"), 1.0), ("router_stuck_deliveries", ("m", "r"), 4.0)], 10)
+    assert "stuck_deliveries{" in text(board)
+    now = 11.0
+    assert "stuck_deliveries{" not in text(board)
+    assert 'inflight_router_up{mesh="m",router="r"} 0.0' in text(board)
+    board.drop("t")
+    assert "router_up{" not in text(board)
+
+
+def test_polls_exist_from_zero_on() -> None:
+    """Every result is there before it happens, else the first failure has no increase."""
+    polls = Polls()
+    polls.known(("router", "prod"))
+    shown = text(polls)
+    for result in RESULTS:
+        assert f'polls_total{{collector="router",result="{result}",target="prod"}} 0.0' in shown
+    polls.took(("router", "prod"), 0.02)
+    polls.took(("router", "prod"), 99.0)
+    shown = text(polls)
+    assert 'poll_seconds_bucket{collector="router",le="0.01",target="prod"} 0.0' in shown
+    assert 'poll_seconds_bucket{collector="router",le="0.025",target="prod"} 1.0' in shown
+    assert 'poll_seconds_bucket{collector="router",le="+Inf",target="prod"} 2.0' in shown
+    polls.forget(("router", "prod"))
+    assert "prod" not in text(polls)

@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
-import numpy as np
-
 from collectors.metrics import LATENCY_BUCKETS_SECONDS
-from collectors.records import UNSENT_REASONS, Ints
+from collectors.records import UNSENT_REASONS
+from streaming.exporter.hdr import reached
 from streaming.exporter.moves import MOVES, steps
 from streaming.exporter.slo import Objective
-from streaming.histogram import decode, indexes
 from streaming.rows import CLASSES, Class, Latency, WindowRow
 
 Result = Literal["used", "repeat", "old"]
@@ -70,6 +68,7 @@ class Book:
     """
 
     keep_ns: int
+    bases: tuple[str, ...] = BASES  # of which histograms are counted
     counts: dict[str, int] = field(default_factory=zeros)
     histograms: dict[str, Histogram] = field(default_factory=lambda: {basis: Histogram() for basis in BASES})
     since_ns: int | None = None
@@ -88,9 +87,10 @@ class Book:
         if self.high_ns is not None and start_ns < self.high_ns:
             return "repeat"
         slos = [slo for slo in objectives if slo.bound_ns is not None]
-        bounds_ns = np.asarray([*BUCKETS_NS, *(slo.bound_ns for slo in slos)], np.int64)
+        bounds_ns = [*BUCKETS_NS, *(slo.bound_ns for slo in slos if slo.bound_ns is not None)]
         # Histograms are decoded before anything is counted: a row is counted whole or not at all.
-        below = {basis: _below(latency, bounds_ns) for basis, latency in _latencies(row)}
+        latencies = {"response": row["response"], "service": row["service"]}
+        below = {basis: _below(latencies[basis], bounds_ns) for basis in self.bases}
         if self.since_ns is None:
             self.since_ns = start_ns
         self.high_ns = start_ns + row["window_ns"]
@@ -103,8 +103,8 @@ class Book:
         for reason, unsent in row["unsent"].items():
             _add(counts, f"unsent.{reason}", unsent)
         counts["windows.complete" if row["complete"] else "windows.incomplete"] += 1
-        for basis, latency in _latencies(row):
-            self._observe(basis, latency, below[basis])
+        for basis in self.bases:
+            self._observe(basis, latencies[basis], below[basis])
         if not maintenance:
             received = row["classes"].get("received", 0)
             within = dict(zip((s.name for s in slos), below["response"][len(BUCKETS_NS) :], strict=True))
@@ -162,18 +162,10 @@ class Book:
             del self.epochs[0]
 
 
-def _latencies(row: WindowRow) -> tuple[tuple[str, Latency | None], ...]:
-    return ("response", row["response"]), ("service", row["service"])
-
-
-def _below(latency: Latency | None, bounds_ns: Ints) -> list[int]:
-    """How many are at or below each bound; one that falls into a bucket counts all of it (0.1 % wide)."""
+def _below(latency: Latency | None, bounds_ns: Sequence[int]) -> list[int]:
     if latency is None or not latency["count"]:
         return [0] * len(bounds_ns)
-    keys, counts = decode(latency["hdr"]).pairs()
-    reached = np.concatenate(([0], np.cumsum(counts)))
-    found = reached[np.searchsorted(keys, indexes(bounds_ns), "right")]
-    return [int(n) for n in found]
+    return reached(latency["hdr"]).at_or_below(bounds_ns)
 
 
 def class_after(counts: Mapping[str, int], name: Class) -> int:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collectors.records import UNSENT_REASONS
 from streaming.exporter.book import PLAIN
+from streaming.exporter.hdr import reached
 from streaming.exporter.moves import MOVES, NONE, RARE_MOVES
 from streaming.rows import WindowRow
 
 
 def faults(row: WindowRow) -> list[str]:
-    """What does not add up in this row, a text each; nothing, always, is what is expected."""
+    """What does not add up in this row, a text each; nothing, always, is what is expected.
+
+    ValueError where a histogram cannot be read.
+    """
     classes = row["classes"]
     received = classes.get("received", 0)
     found = []
@@ -23,6 +27,8 @@ def faults(row: WindowRow) -> list[str]:
     equal("lost by outcome against lost", sum(row["lost"].values()), classes.get("lost", 0))
     for basis, latency in (("response", row["response"]), ("service", row["service"])):
         equal(f"{basis} latencies against received", latency["count"] if latency else 0, received)
+        if latency and latency["count"]:
+            equal(f"{basis} histogram against its count", reached(latency["hdr"]).total, latency["count"])
     found += [f"{name} is negative: {value}" for name, value in _counts(row).items() if value < 0]
     if row["lost_detached"] > classes.get("lost", 0):
         found.append(f"lost while detached {row['lost_detached']} of {classes.get('lost', 0)} lost")

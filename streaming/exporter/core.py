@@ -17,7 +17,7 @@ from collectors.events import Event
 from collectors.metrics import CATALOGUE
 from collectors.telemetry import Telemetry
 from streaming.exporter import checks, shape, text
-from streaming.exporter.book import Book, Result
+from streaming.exporter.book import BASES, Book, Result
 from streaming.exporter.families import quote
 from streaming.exporter.network import Network
 from streaming.exporter.path import Labels, Path
@@ -73,7 +73,10 @@ class Exporter:
                 known.mesh, known.address, known.source, known.target, known.via or "", settlement
             )
         flow = known.flow if known else name
-        return Path(name, labels, known is not None, objectives(self.config, name, flow), Book(self.keep_ns))
+        bases = BASES if self.config.export.service_histogram else BASES[:1]
+        return Path(
+            name, labels, known is not None, objectives(self.config, name, flow), Book(self.keep_ns, bases)
+        )
 
     def apply_window(self, row: WindowRow) -> None:
         """Count a row of `inflight.windows`, once however often it comes, and check its books.
@@ -81,6 +84,7 @@ class Exporter:
         ValueError, and nothing counted, where the row is not what its contract says.
         """
         shape.check_window(row)
+        faults = checks.faults(row)
         with self.lock:
             path = self._path(row, "windows")
             if path is None:
@@ -91,7 +95,10 @@ class Exporter:
             self._rows.labels("windows", result).inc()
             if result != "used":
                 return
-            self._check(row)
+            if faults:
+                self._errors.inc()
+                where = f"path {row['path']!r}, window {row['window_start_ns']}, revision {row['revision']}"
+                _log.error("the books do not balance: %s: %s", where, "; ".join(faults))
             path.show(row)
             self._touch(path)
 
@@ -188,12 +195,6 @@ class Exporter:
     def _touch(self, path: Path) -> None:
         path.seen_ns = self.now_ns()
         path.chunks = None
-
-    def _check(self, row: WindowRow) -> None:
-        for fault in checks.faults(row):
-            where = f"path {row['path']!r}, window {row['window_start_ns']}, revision {row['revision']}"
-            _log.error("the books do not balance: %s: %s", where, fault)
-            self._errors.inc()
 
 
 def _named(name: str) -> tuple[str, str]:

@@ -97,6 +97,7 @@ def _fill(exporter: Exporter, paths: dict[str, Any]) -> None:
         path.seen_ns, path.window, path.live = saved["seen_ns"], saved["window"], saved["live"]
         path.book = Book(
             exporter.keep_ns,
+            path.book.bases,
             counts=zeros() | {str(key): int(n) for key, n in saved["counts"].items()},
             histograms={
                 basis: Histogram([int(n) for n in below], int(count), int(sum_ns))

@@ -2,69 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from made_counts import Made
 from made_rows import LENGTH, SECOND, START, live, window
-from prometheus_client import CollectorRegistry, generate_latest
 
-from collectors.config import Config
 from collectors.events import Event
-from collectors.load import parse
-from streaming.exporter import Exporter
 from streaming.exporter.core import FORGET_NS, MAX_PATHS, VANISH_NS
 from streaming.exporter.moves import steps
-from streaming.exporter.saved import StateFile
-from streaming.rows import WindowRow
-
-TEXT = """\
-version: 1
-site: here
-endpoints: {east: {url: "amqp://e:5672", mesh: prod}, west: {url: "amqp://w:5672", mesh: prod}}
-defaults: {horizon: 30m}
-paths: {east-west: {from: east, to: west, address: inflight/east-west}}
-slos:
-  - {paths: "*", delivered: 99.9%}
-  - {paths: east-west, latency: 5ms, share: 99%}
-"""
-
-
-class Made:
-    """An exporter, its clock, and its values by series."""
-
-    def __init__(self, text: str = TEXT) -> None:
-        self.config: Config = parse(text, "test.yaml")
-        self.now_ns = START + 60 * SECOND
-        self.start()
-
-    def start(self) -> None:
-        self.registry = CollectorRegistry()
-        self.exporter = Exporter(self.config, self.registry, lambda: self.now_ns)
-
-    def feed(self, *rows: WindowRow) -> None:
-        for row in rows:
-            self.exporter.apply_window(row)
-
-    def text(self) -> str:
-        return generate_latest(self.registry).decode() + self.exporter.render()
-
-    def values(self, name: str) -> dict[str, float]:
-        """By the labels beside mesh and path, as they stand."""
-        found = {}
-        for line in self.text().splitlines():
-            if line.startswith((f"inflight_{name}{{", f"inflight_{name} ")):
-                series, _, value = line.rpartition(" ")
-                _, _, labels = series.partition("{")
-                rest = labels.removesuffix("}").split(",")
-                found[",".join(e for e in rest if not e.startswith(("mesh=", "path=")))] = float(value)
-        return found
-
-    def value(self, name: str, labels: str = "") -> float | None:
-        return self.values(name).get(labels)
 
 
 @pytest.fixture
@@ -297,72 +243,3 @@ def test_an_outage_runs_before_its_windows_are_final(made: Made) -> None:
     assert made.value("path_outage_seconds") == 0
     made.exporter.apply_live(live(outage_since_ns=START, at_ns=START + 40 * SECOND))
     assert made.value("path_outage_seconds") == 40
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    lost=st.lists(st.integers(0, 4), min_size=1, max_size=8),
-    steps_taken=st.lists(
-        st.tuples(st.sampled_from(["on", "back", "restart", "crash"]), st.integers(1, 5)), max_size=12
-    ),
-    data=st.data(),
-)
-def test_any_restart_and_replay_gives_the_same(
-    tmp_path_factory: pytest.TempPathFactory,
-    lost: list[int],
-    steps_taken: list[tuple[str, int]],
-    data: st.DataObject,
-) -> None:
-    """Whatever is read again, saved, restarted or crashed: the counters are those of the log read once."""
-    log: list[WindowRow] = []
-    for number, gone in enumerate(lost):
-        log.append(window(number=number, lost=gone))
-        back = data.draw(st.integers(0, number), label=f"revises after {number}")
-        revision = 1 + sum(
-            r["window_start_ns"] == log[-1]["window_start_ns"] - back * LENGTH for r in log[:-1]
-        )
-        if lost[number - back] and revision == 1:
-            received = [2_000_000] * (50 + lost[number - back])
-            moves = {"lost>received": lost[number - back]}
-            log.append(window(number=number - back, values_ns=received, revision=1, moves=moves))
-    state = StateFile(tmp_path_factory.mktemp("state") / "exporter.json", "inflight")
-    made = Made()
-    read = saved = 0
-    state.save(made.exporter, {})
-    for what, count in [*steps_taken, ("on", len(log))]:
-        if what == "on":
-            made.feed(*log[read : read + count])
-            read = min(len(log), read + count)
-        elif what == "back":
-            read = max(0, read - count)
-        else:
-            if what == "restart":
-                state.save(made.exporter, {"inflight.windows": {0: read}})
-                saved = read
-            made.start()
-            state.load(made.exporter)
-            read = saved
-    made.feed(*log[read:])
-    revised = {row["window_start_ns"]: row["moves"]["lost>received"] for row in log if row["revision"]}
-    assert made.value("path_sent_messages_total") == 50 * len(lost) + sum(lost)
-    assert made.value("path_messages_total", 'class="lost"') == sum(lost)
-    assert made.value("path_reclassified_messages_total", 'from="lost",to="received"') == sum(
-        revised.values()
-    )
-    assert made.value("path_response_latency_seconds_count") == 50 * len(lost)
-    assert made.value("path_slo_good_messages_total", 'slo="delivery"') == 50 * len(lost)
-    assert made.value("exporter_accounting_errors_total") == 0
-
-
-def test_state_holds_all_that_is_shown(made: Made, tmp_path: Path) -> None:
-    """After a restart the families of a path read as before, gauges as well."""
-    made.feed(window(number=0, lost=1), window(number=1))
-    made.exporter.apply_live(live(number=3))
-    before = made.exporter.render()
-    state = StateFile(tmp_path / "exporter.json", "inflight")
-    state.save(made.exporter, {"inflight.windows": {3: 17}})
-    made.start()
-    assert state.load(made.exporter) == {"inflight.windows": {3: 17}}
-    assert made.exporter.render() == before
-    assert json.loads((tmp_path / "exporter.json").read_text())["v"] == 1
-    assert [file.name for file in tmp_path.iterdir()] == ["exporter.json"]

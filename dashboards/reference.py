@@ -1,0 +1,64 @@
+"""The reference page of the metrics, made from the catalogue: `python -m dashboards.reference` writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from collectors.metrics import CATALOGUE, LATENCY_BUCKETS_SECONDS, Metric
+
+FILE: Final = Path(__file__).with_name("METRICS.md")
+_UNITS: Final = ("seconds", "bytes", "messages", "ratio", "deliveries", "objects", "records", "rows")
+_HEAD: Final = """\
+# Metrics
+
+Made from `collectors/metrics.py`, which is the truth: change that, and run `python -m dashboards.reference`.
+
+- A **counter** only rises. One that counts messages of a path does so when a window is final: its length and
+  the settle time after they were sent. Rates of the moment are in the `path_window_…` gauges.
+- An **info** metric is a gauge that is always 1 and is there for its labels.
+- A **summary** here is the quantiles of one window, with neither sum nor count; quantile 1 is the maximum.
+  A quantile is left out where fewer than one message would be above it.
+- Every class and reason is there from 0 on; only moves from or to `none`, numbers of which no ledger had
+  told, come when there are any.
+- Series of what has vanished vanish; those of a path that nobody configures or tells of any more do so after
+  five minutes.
+- An objective counts the messages sent, less those that nobody observed and those of maintenance windows.
+  Good are those received, or received within the bound: one that never came did not come in time either.
+- Buckets of latencies, in seconds: {buckets}.
+"""
+_TABLE: Final = """
+## {title}
+
+| name | type | unit | labels | help |
+|---|---|---|---|---|
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    buckets = ", ".join(f"{bound:g}" for bound in LATENCY_BUCKETS_SECONDS)
+    return _HEAD.format(buckets=buckets) + "".join(_sections())
+
+
+def unit(metric: Metric) -> str:
+    """The unit in a metric's name, or none."""
+    words = metric.name.removesuffix("_total").split("_")
+    if "timestamp" in words:
+        return "seconds since 1970"
+    return next((word for word in reversed(words) if word in _UNITS), "")
+
+
+def _sections() -> Iterator[str]:
+    for section in dict.fromkeys(metric.section for metric in CATALOGUE.values()):
+        yield _TABLE.format(title=section[0].upper() + section[1:])
+        for metric in CATALOGUE.values():
+            if metric.section == section:
+                labels = ", ".join(f"`{label}`" for label in metric.labels)
+                cells = (f"`{metric.full_name}`", metric.kind, unit(metric), labels, metric.help)
+                yield f"| {' | '.join(cells)} |\n"
+
+
+if __name__ == "__main__":
+    FILE.write_text(page(), encoding="utf-8")

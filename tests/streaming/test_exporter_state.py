@@ -1,0 +1,85 @@
+"""The exporter's state: whatever is read again, saved, restarted or crashed, it counts the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_counts import Made
+from made_rows import LENGTH, live, window
+
+from streaming.exporter.saved import StateFile
+from streaming.rows import WindowRow
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    lost=st.lists(st.integers(0, 4), min_size=1, max_size=8),
+    steps_taken=st.lists(
+        st.tuples(st.sampled_from(["on", "back", "restart", "crash"]), st.integers(1, 5)), max_size=12
+    ),
+    data=st.data(),
+)
+def test_any_restart_and_replay_gives_the_same(
+    tmp_path_factory: pytest.TempPathFactory,
+    lost: list[int],
+    steps_taken: list[tuple[str, int]],
+    data: st.DataObject,
+) -> None:
+    """Whatever is read again, saved, restarted or crashed: the counters are those of the log read once."""
+    log: list[WindowRow] = []
+    for number, gone in enumerate(lost):
+        log.append(window(number=number, lost=gone))
+        back = data.draw(st.integers(0, number), label=f"revises after {number}")
+        revision = 1 + sum(
+            r["window_start_ns"] == log[-1]["window_start_ns"] - back * LENGTH for r in log[:-1]
+        )
+        if lost[number - back] and revision == 1:
+            received = [2_000_000] * (50 + lost[number - back])
+            moves = {"lost>received": lost[number - back]}
+            log.append(window(number=number - back, values_ns=received, revision=1, moves=moves))
+    state = StateFile(tmp_path_factory.mktemp("state") / "exporter.json", "inflight")
+    made = Made()
+    read = saved = 0
+    state.save(made.exporter, {})
+    for what, count in [*steps_taken, ("on", len(log))]:
+        if what == "on":
+            made.feed(*log[read : read + count])
+            read = min(len(log), read + count)
+        elif what == "back":
+            read = max(0, read - count)
+        else:
+            if what == "restart":
+                state.save(made.exporter, {"inflight.windows": {0: read}})
+                saved = read
+            made.start()
+            state.load(made.exporter)
+            read = saved
+    made.feed(*log[read:])
+    revised = {row["window_start_ns"]: row["moves"]["lost>received"] for row in log if row["revision"]}
+    assert made.value("path_sent_messages_total") == 50 * len(lost) + sum(lost)
+    assert made.value("path_messages_total", 'class="lost"') == sum(lost)
+    assert made.value("path_reclassified_messages_total", 'from="lost",to="received"') == sum(
+        revised.values()
+    )
+    assert made.value("path_response_latency_seconds_count") == 50 * len(lost)
+    assert made.value("path_slo_good_messages_total", 'slo="delivery"') == 50 * len(lost)
+    assert made.value("exporter_accounting_errors_total") == 0
+
+
+def test_state_holds_all_that_is_shown(tmp_path: Path) -> None:
+    """After a restart the families of a path read as before, gauges as well."""
+    made = Made()
+    made.feed(window(number=0, lost=1), window(number=1))
+    made.exporter.apply_live(live(number=3))
+    before = made.exporter.render()
+    state = StateFile(tmp_path / "exporter.json", "inflight")
+    state.save(made.exporter, {"inflight.windows": {3: 17}})
+    made.start()
+    assert state.load(made.exporter) == {"inflight.windows": {3: 17}}
+    assert made.exporter.render() == before
+    assert json.loads((tmp_path / "exporter.json").read_text())["v"] == 1
+    assert [file.name for file in tmp_path.iterdir()] == ["exporter.json"]

@@ -16,6 +16,7 @@ from deploy.embedded.ports import LOOPBACK, free_port
 from deploy.embedded.process import Part
 from deploy.embedded.stand_in import StandIn
 from deploy.embedded.supervisor import Supervisor
+from deploy.errors import Problem
 
 Say = Callable[[str], None]
 _PARTS = (
@@ -25,6 +26,7 @@ _PARTS = (
     "stream",
 )  # the last takes longest, and what it has to read waits in Kafka
 _START_SECONDS = 150.0  # on a quiet machine it takes ten; a busy one is no failure
+_DASHBOARDS = Path(dashboards.__file__).parent
 
 
 class Stack:
@@ -105,8 +107,22 @@ class Stack:
         server = prometheus.Prometheus(self._supervisor, targets=targets, rules=_rules()).start()
         self.urls["Prometheus"] = server.url
         if grafana.installation() is not None:
-            self.urls["Grafana"] = grafana.Grafana(self._supervisor, prometheus_url=server.url).start().url
+            self._start_grafana(server.url)
+
+    def _start_grafana(self, prometheus_url: str) -> None:
+        """With the dashboards; a new one sometimes fails to make its own tables, so it has a second try."""
+        for last in (False, True):
+            try:
+                shown = grafana.Grafana(
+                    self._supervisor, prometheus_url=prometheus_url, dashboards=_DASHBOARDS / "json"
+                ).start()
+            except Problem as problem:
+                if last:
+                    self._say(f"the demonstration goes on without Grafana: {problem.message}")
+            else:
+                self.urls["Grafana"] = f"{shown.url}/d/inflight-overview"
+                return
 
 
 def _rules() -> list[Path]:
-    return sorted((Path(dashboards.__file__).parent / "rules").glob("*.rules.yml"))
+    return sorted((_DASHBOARDS / "rules").glob("*.rules.yml"))

@@ -113,13 +113,18 @@ class Clients(MessagingHandler):
         self._ends: dict[proton.Link, Incoming | Outgoing] = {}
         self.detached: list[proton.Link] = []
 
+    def detach(self, end: Incoming | Outgoing) -> None:
+        """Close a link and wait until the router has, too."""
+        end.link.close()
+        self.wait(lambda: end.link in self.detached, "answer to the detach")
+
     def pump(self, seconds: float) -> None:
         """Let things happen for a while, where the point is that something does not."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             self.container.process()
 
-    def wait(self, condition: Callable[[], Any], what: str, seconds: float = 5) -> None:
+    def wait(self, condition: Callable[[], Any], what: str, seconds: float = 20) -> None:
         deadline = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < deadline, f"no {what} within {seconds} s"
@@ -228,3 +233,13 @@ class Requester:
     def rows(self, entity: str, node: str = "$management") -> list[dict[str, Any]]:
         body = self.query(entity, node=node).body
         return [dict(zip(body["attributeNames"], row, strict=True)) for row in body["results"]]
+
+    def knows(self, key: str, *, here: int = 0, elsewhere: int = 0, node: str = "$management") -> None:
+        """Wait until a router knows an address's consumers at itself and the routers with others."""
+
+        def known() -> bool:
+            rows = self.rows("org.apache.qpid.dispatch.router.address", node)
+            row = next((row for row in rows if row["key"] == key), None)
+            return row is not None and (row["subscriberCount"], row["remoteCount"]) == (here, elsewhere)
+
+        self._clients.wait(known, f"{here} consumers of {key} here and {elsewhere} routers elsewhere")

@@ -286,7 +286,7 @@ class Events:
         if transit is None:
             return
         state = lib.pn_delivery_remote_state(delivery)
-        if state in (lib.PN_REJECTED, lib.PN_MODIFIED) and transit.raw is not None:
+        if state in (lib.PN_REJECTED, lib.PN_MODIFIED) and transit.raw is not None and not transit.waiting:
             _copy_details(delivery, transit.raw)
         if lib.pn_delivery_settled(delivery):
             del link.unsettled[key]

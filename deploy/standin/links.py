@@ -154,6 +154,8 @@ class OutLink(Link):
         self.queue: deque[Transit] = deque()
         self.unsettled: dict[int, Transit] = {}
         self.taken = 0
+        # Between routers a busy machine's hiccup is waited for; a consumer gets what it has credit for.
+        self.patience = credit.CAPACITY * (1 if kind == "endpoint" else 16)
         self.routes: dict[int, Route] = {}  # those that may send here, by id
         self.histogram: list[int] | None = [0] * _HISTOGRAM_SLOTS if kind == "endpoint" else None
         # A receiver may ask for settled deliveries; to the sender it has then accepted them.
@@ -177,7 +179,7 @@ class OutLink(Link):
             self.send(transit)
             return
         self.queue.append(transit)
-        if transit.settled and len(self.queue) > credit.CAPACITY:
+        if transit.settled and len(self.queue) > self.patience:
             self.drop_oldest_presettled()
 
     def _count_push(self, transit: Transit) -> None:

@@ -38,10 +38,13 @@ def test_messages_pass_edges(
     assert sender.settled(20) == [ACCEPTED] * 20
 
 
-def test_multicast_passes_edges_without_echo(edged: dict[str, StandIn], clients: Clients) -> None:
+def test_multicast_passes_edges_without_echo(
+    edged: dict[str, StandIn], clients: Clients, requester: Callable[[int], Requester]
+) -> None:
     """A consumer beside the sender gets one copy, not a second one from above."""
     receivers = [clients.receiver(edged[name].port, "multicast/edges") for name in "EFAB"]
-    clients.pump(0.3)
+    requester(edged["B"].port).knows("M0multicast/edges", here=3, elsewhere=1)
+    requester(edged["A"].port).knows("M0multicast/edges", here=1, elsewhere=1)
     sender = clients.sender(edged["E"].port, "multicast/edges")
     sender.send(10)
     for receiver in receivers:

@@ -88,7 +88,7 @@ def test_a_ring_delivers_multicast_once_and_survives_a_break(
         ),
         "the ring",
     )
-    clients.pump(0.2)
+    management.knows("M0multicast/ring", here=1, elsewhere=2)
     sender = clients.sender(a.port, "multicast/ring")
     sender.send(10)
     for receiver in receivers:

@@ -44,13 +44,18 @@ def test_a_name_that_says_stand_in_is_kept() -> None:
         ({"listen": ("h:x",)}, "--listen h:x: 'h:x' is not HOST:PORT"),
         (
             {"listen": ("h:1,colour=red",)},
-            "--listen h:1,colour=red: 'colour=red' is none of role=…, strip=…, cert=…, key=…",
+            "--listen h:1,colour=red: 'colour=red' is none of role=…, strip=…, cert=…, key=…, users=…",
         ),
         ({"connect": ("h:1,cost=0",)}, "--connect h:1,cost=0: cost is a whole number from 1, not '0'"),
         (
             {"auto_link": ("orders",)},
             "--auto-link orders: write ADDRESS=HOST:PORT, for example orders=127.0.0.1:61616",
         ),
+        (
+            {"listen": ("h:1,strip=yes",)},
+            "--listen h:1,strip=yes: strip is one of both, no, in, out, not 'yes'",
+        ),
+        ({"listen": ("h:1,cert=x",)}, "--listen h:1,cert=x: cert and key go together"),
     ],
 )
 def test_mistakes_are_told_in_one_line(given: dict[str, Any], text: str) -> None:

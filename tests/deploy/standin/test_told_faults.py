@@ -41,7 +41,6 @@ def test_k_presettled_messages_are_missing_and_counted(
     """Told to drop 3 presettled messages, it drops 3, and says so at its links."""
     receiver = clients.receiver(line[2].port, address)
     number = faulty.tell(kind="drop", address=address, count=3, settlement="presettled")["id"]
-    clients.pump(0.1)
     clients.sender(line[0].port, address, presettled=True).send(50)
     receiver.got(47)
     clients.pump(0.1)

@@ -8,6 +8,7 @@ import threading
 from typing import Final
 
 MAX_BACKOFF_SECONDS: Final = 60.0
+MAX_BACKOFF_INTERVALS: Final = 6
 DEADLINE_SHARE: Final = 0.8  # of the interval, for a poll
 MAX_DEADLINE_SECONDS: Final = 30.0
 

@@ -161,6 +161,7 @@ class Jolokia:
                     "bad_reply",
                     f"{self.where} sent over {MAX_REPLY_BYTES >> 20} MiB; narrow `queues.include`",
                 )
+        answer.close()  # which leaves the connection open for the next request
         if answer.will_close:
             self.close()
         return answer.status, bytes(data)

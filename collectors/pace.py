@@ -52,7 +52,6 @@ class Pace:
     def failed(self, now: float) -> None:
         """Wait twice as long with each failure in a row, up to a bound, and never in step with others."""
         self._failures += 1
-        wait = min(
-            self._interval * 2 ** min(self._failures - 1, 16), max(MAX_BACKOFF_SECONDS, self._interval)
-        )
+        most = max(min(MAX_BACKOFF_SECONDS, MAX_BACKOFF_INTERVALS * self._interval), self._interval)
+        wait = min(self._interval * 2 ** min(self._failures - 1, 16), most)
         self._next = now + wait * self._rng.uniform(0.75, 1.0)

@@ -31,7 +31,7 @@ def test_a_poll_that_took_too_long_makes_no_burst() -> None:
 
 
 def test_failures_are_tried_less_often() -> None:
-    """Twice as long with each, six intervals and a minute at the most, and the interval again after a success."""
+    """Twice as long with each, up to six intervals or a minute; and the interval again after a success."""
     clock = pace()
     waits = []
     for _ in range(8):

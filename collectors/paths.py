@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from collectors.config import Config
 from collectors.units import Step
+
+if TYPE_CHECKING:  # Spark's workers have the rules, and no pydantic
+    from collectors.config import Config
 
 _SECOND_NS: Final = 1_000_000_000
 _BUILT_IN: Final[dict[str, Any]] = {

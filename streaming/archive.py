@@ -13,32 +13,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 from pyspark.sql.streaming.query import StreamingQuery
 
+from streaming.archive_layout import COLUMNS, DAILY, IDENTITY, LANDING
 from streaming.kafka_options import kafka_options
 from streaming.settings import JobSettings
 
 ARCHIVE_QUERY: Final = "archive"
-LANDING: Final = "landing"
-DAILY: Final = "daily"
-IDENTITY: Final = ("path", "window_start_ns", "window_ns", "rules", "revision")
-
-# Columns that questions are asked by; `row` holds everything, exactly as it was.
-COLUMNS: Final = {
-    "path": ("$.path", "string"),
-    "mesh": ("$.mesh", "string"),
-    "window_start_ns": ("$.window_start_ns", "bigint"),
-    "window_ns": ("$.window_ns", "bigint"),
-    "rules": ("$.rules", "string"),
-    "revision": ("$.revision", "int"),
-    "complete": ("$.complete", "boolean"),
-    "sent": ("$.sent", "bigint"),
-    "received": ("$.classes.received", "bigint"),
-    "refused": ("$.classes.refused", "bigint"),
-    "lost": ("$.classes.lost", "bigint"),
-    "unobserved": ("$.classes.unobserved", "bigint"),
-    "p50_ns": ("$.response.percentiles['50']", "bigint"),
-    "p99_ns": ("$.response.percentiles['99']", "bigint"),
-    "max_ns": ("$.response.max_ns", "bigint"),
-}
 _DATE: Final = "date"
 _SETTLED_MS: Final = 600_000  # a landed file untouched for so long is whole
 _FILE_OPTIONS: Final = {"compression": "zstd"}

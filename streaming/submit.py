@@ -1,0 +1,54 @@
+"""The file that spark-submit runs, with the package as --py-files: `submit.py SETTINGS.json`.
+
+The same code as `inflight stream`; the session, its master and its jars are spark-submit's.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Any, Final
+
+from collectors.exposition import ListenError
+from streaming import job, service, settings
+from streaming.checkpoint import CheckpointError
+from streaming.kafka_options import AccessError
+
+_log: Final = logging.getLogger("inflight.stream")
+_MISUSE: Final = 2
+
+
+def main(arguments: list[str]) -> int:
+    """Run until a signal comes; 2 where the job cannot be run as it is set."""
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.getLogger("inflight").setLevel(logging.INFO)
+    try:
+        if len(arguments) != 1:
+            raise ValueError("give one argument: the settings that `inflight submit` wrote")
+        told = settings.decode(Path(arguments[0]).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        _log.error("%s", error)
+        return _MISUSE
+    stop = threading.Event()
+
+    def handle(number: int, frame: Any) -> None:  # noqa: ARG001 -- signal's signature
+        stop.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, handle)
+    spark = job.session()
+    try:
+        service.serve(spark, told, stop)
+    except (CheckpointError, AccessError, ListenError) as error:
+        _log.error("%s", error)
+        return _MISUSE
+    finally:
+        spark.stop()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

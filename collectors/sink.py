@@ -83,6 +83,7 @@ class KafkaSink:
         self._stopping = threading.Event()
         self._in_flight: deque[tuple[Frame, Any]] = deque()
         self._producer: KafkaProducer | None = None
+        self._alone = 0  # so many records are sent one by one
         self.problem: str | None = "not connected to Kafka yet"
         self.dropped_seconds: Counter[str] = Counter({"full": 0, "too_large": 0, "disk": 0})
         self.delivered = 0
@@ -116,7 +117,7 @@ class KafkaSink:
     def spool(self) -> Spool:
         return self._spool
 
-    def close(self, seconds: float = 5.0) -> None:
+    def close(self, seconds: float = 3.0) -> None:
         """Send what is waiting, for so long at most; the rest stays on disk for the next start."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline and self._producer is not None and self._unsent():
@@ -158,7 +159,8 @@ class KafkaSink:
                 reconnect_backoff_max_ms=2_000,
             )
         self._reap()
-        frames = self._spool.take(_IN_FLIGHT - len(self._in_flight))
+        most = (0 if self._in_flight else 1) if self._alone else _IN_FLIGHT - len(self._in_flight)
+        frames = self._spool.take(most)
         for frame in frames:
             try:
                 topic = self._topic_of(frame.key).name(self._config.prefix)
@@ -176,11 +178,15 @@ class KafkaSink:
             frame, future = self._in_flight[0]
             if future.succeeded():
                 self._delivered(frame)
-            elif isinstance(future.exception, MessageSizeTooLargeError):
+            elif isinstance(future.exception, MessageSizeTooLargeError) and self._alone:
                 self._too_large(frame, future.exception)
             else:
+                if isinstance(future.exception, MessageSizeTooLargeError):
+                    # The client fails the records beside it, too: each is tried alone to find the one.
+                    self._alone = 1
                 raise future.exception
             self._in_flight.popleft()
+            self._alone = max(0, self._alone - 1)
 
     def _delivered(self, frame: Frame) -> None:
         self._spool.ack(frame)
@@ -202,7 +208,8 @@ class KafkaSink:
         self.problem = text
         producer, self._producer = self._producer, None
         self._in_flight.clear()
-        self._spool.rewind()
+        again = self._spool.rewind()
+        self._alone = again if self._alone else 0
         if producer is not None:
             producer.close(timeout=0)
         self._stopping.wait(_RETRY_SECONDS)
@@ -230,6 +237,7 @@ class KafkaSink:
         end = header.path, header.role, header.name, header.run
         with self._lock:
             gaps = self._gaps.setdefault(end, [])
+            gaps[:0] = header.gaps  # what it had to tell is told by a later one
             if gaps and gaps[-1].last == header.number - 1:
                 first = gaps.pop()
                 gaps.append(Gap(first.first, header.number, first.from_ns, header.frontier_ns))

@@ -24,7 +24,6 @@ _FRAME: Final = struct.Struct(
 )  # length of key and record, their checksum, length of the key, wall time
 _SEGMENT_BYTES: Final = 1 << 20
 _SEGMENT_NS: Final = 1_000_000_000
-_LARGEST: Final = 1 << 24
 
 
 class Frame(NamedTuple):
@@ -42,7 +41,8 @@ class _Segment:
     path: Path
     size: int = 0
     read: int = 0  # bytes handed out
-    unacked: int = 0  # frames handed out and not acknowledged
+    taken: int = 0  # frames handed out
+    unacked: int = 0  # of them, not acknowledged
     first_put_ns: int = 0
     began_ns: int = field(default_factory=time.monotonic_ns)
 
@@ -109,14 +109,12 @@ class Spool:
         with self._lock:
             frames: list[Frame] = []
             for segment in self._segments:
-                while len(frames) < most and segment.read < segment.size:
-                    frame = self._read(segment)
-                    if frame is None:
-                        break
-                    segment.unacked += 1
-                    frames.append(frame)
                 if len(frames) >= most:
                     break
+                found = self._read(segment, most - len(frames))
+                segment.taken += len(found)
+                segment.unacked += len(found)
+                frames += found
             return frames
 
     def ack(self, frame: Frame) -> None:
@@ -128,11 +126,14 @@ class Spool:
                     break
             self._clean()
 
-    def rewind(self) -> None:
-        """Hand out again, from the first segment that is not acknowledged as a whole."""
+    def rewind(self) -> int:
+        """Hand out again, from the first segment that is not acknowledged as a whole; how many frames."""
         with self._lock:
+            again = 0
             for segment in self._segments:
-                segment.read = segment.unacked = 0
+                again += segment.taken
+                segment.read = segment.unacked = segment.taken = 0
+            return again
 
     def close(self) -> None:
         with self._lock:
@@ -177,38 +178,38 @@ class Spool:
             victim = next((s for s in self._segments if not s.unacked and s is not self._segments[-1]), None)
             if victim is None:
                 break
-            while victim.read < victim.size:
-                frame = self._read(victim)
-                if frame is None:
-                    break
-                dropped.append(frame)
+            dropped += self._read(victim, victim.size)
             self._segments.remove(victim)
             self._bytes -= victim.size
             victim.path.unlink(missing_ok=True)
         return dropped
 
-    def _read(self, segment: _Segment) -> Frame | None:
-        """The next frame of a segment; None, and the segment ends here, where it is damaged."""
-        frame, length = None, 0
+    def _read(self, segment: _Segment, most: int) -> list[Frame]:
+        """The next frames of a segment; it ends, for good, where it is damaged."""
+        if segment.read >= segment.size:
+            return []
         try:
             with segment.path.open("rb") as file:
                 file.seek(segment.read)
-                head = file.read(_FRAME.size)
-                length, checksum, name_length, put_ns = _FRAME.unpack(head)
-                payload = file.read(length) if length <= _LARGEST else b""
-            if len(payload) == length and crc32c.crc32c(payload) == checksum:
-                key = payload[:name_length].decode()
-                frame = Frame(segment.number, put_ns, key, payload[name_length:])
-        except (OSError, struct.error, UnicodeDecodeError):
-            frame = None
-        if frame is None:
+                data = file.read(segment.size - segment.read)
+        except OSError as error:
+            _log.error("%s cannot be read: %s", segment.path, error.strerror)
+            data = b""
+        frames: list[Frame] = []
+        at = 0
+        while at < len(data) and len(frames) < most:
+            found = _frame(segment.number, data, at)
+            if found is None:
+                break
+            frame, at = found
+            frames.append(frame)
+        segment.read += at
+        if len(frames) < most and segment.read < segment.size:
             _log.error("%s is damaged at byte %d; what follows there is lost", segment.path, segment.read)
             self.damaged += 1
             self._bytes -= segment.size - segment.read
             segment.size = segment.read
-            return None
-        segment.read += _FRAME.size + length
-        return frame
+        return frames
 
     def _recover(self, path: Path) -> None:
         """A segment of an earlier process; what was half written when that was killed is cut off."""
@@ -217,17 +218,25 @@ class Spool:
         except (ValueError, OSError):
             return
         self._bytes += segment.size
-        whole = segment.size
-        log_level, _log.disabled = _log.disabled, True
-        try:
-            while segment.read < segment.size and (frame := self._read(segment)) is not None:
-                segment.first_put_ns = segment.first_put_ns or frame.put_ns
-        finally:
-            _log.disabled = log_level
-        if segment.size < whole:
-            _log.warning("%s: %d bytes at its end are of no use", path, whole - segment.size)
+        frames = self._read(segment, segment.size)
         segment.read = 0
-        if segment.size:
+        if frames:
+            segment.first_put_ns = frames[0].put_ns
             self._segments.append(segment)
         else:
             path.unlink(missing_ok=True)
+
+
+def _frame(segment: int, data: bytes, at: int) -> tuple[Frame, int] | None:
+    """The frame that begins there, and where it ends; None where there is no whole one."""
+    start = at + _FRAME.size
+    if start > len(data):
+        return None
+    length, checksum, name_length, put_ns = _FRAME.unpack_from(data, at)
+    payload = data[start : start + length]
+    if len(payload) < length or crc32c.crc32c(payload) != checksum:
+        return None
+    try:
+        return Frame(segment, put_ns, payload[:name_length].decode(), payload[name_length:]), start + length
+    except UnicodeDecodeError:
+        return None

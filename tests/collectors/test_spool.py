@@ -1,0 +1,132 @@
+"""Records on disk: in order, bounded, and whole after whatever end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from collectors.spool import Frame, Spool
+
+_PLENTY = 1 << 30
+
+
+def _segments(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.seg"))
+
+
+def _records(frames: list[Frame]) -> list[bytes]:
+    return [frame.record for frame in frames]
+
+
+def test_in_order(tmp_path: Path) -> None:
+    """What is put in comes out in the same order, once, with its key."""
+    spool = Spool(tmp_path, _PLENTY)
+    for n in range(10):
+        assert spool.put(f"path-{n % 2}", b"%d" % n) == []
+    frames = spool.take(4) + spool.take(100)
+    assert _records(frames) == [b"%d" % n for n in range(10)]
+    assert [frame.key for frame in frames[:2]] == ["path-0", "path-1"]
+    assert spool.take(100) == []
+    assert not spool.unread()
+
+
+def test_restart_hands_out_again(tmp_path: Path) -> None:
+    """What was not acknowledged when the process was killed is handed out by the next one."""
+    spool = Spool(tmp_path, _PLENTY)
+    for n in range(5):
+        spool.put("p", b"%d" % n)
+    spool.ack(spool.take(3)[0])
+    again = Spool(tmp_path, _PLENTY)
+    assert _records(again.take(100)) == [b"0", b"1", b"2", b"3", b"4"]
+    again.put("p", b"5")
+    assert _records(again.take(100)) == [b"5"]
+
+
+def test_acknowledged_segments_are_deleted(tmp_path: Path) -> None:
+    """A clean end with everything acknowledged leaves nothing on disk."""
+    spool = Spool(tmp_path, _PLENTY)
+    spool.put("p", b"x" * (2 << 20))
+    spool.put("p", b"y")
+    assert len(_segments(tmp_path)) == 2
+    for frame in spool.take(100):
+        spool.ack(frame)
+    assert len(_segments(tmp_path)) == 1
+    spool.close()
+    assert _segments(tmp_path) == []
+    assert spool.waiting_bytes == 0
+
+
+def test_rewind(tmp_path: Path) -> None:
+    """After a failure the same records come again, in order."""
+    spool = Spool(tmp_path, _PLENTY)
+    for n in range(3):
+        spool.put("p", b"%d" % n)
+    spool.take(2)
+    spool.rewind()
+    assert _records(spool.take(100)) == [b"0", b"1", b"2"]
+
+
+def test_bound_drops_the_oldest(tmp_path: Path) -> None:
+    """Over the bound the oldest segments go, and what was in them is told."""
+    spool = Spool(tmp_path, 5 << 20)
+    dropped: list[Frame] = []
+    for n in range(10):
+        dropped += spool.put("p", bytes([n]) * (1 << 20))
+    assert [frame.record[0] for frame in dropped] == [0, 1, 2, 3, 4, 5]
+    assert [frame.record[0] for frame in spool.take(100)] == [6, 7, 8, 9]
+    assert spool.waiting_bytes <= 5 << 20
+
+
+def test_bound_spares_what_is_on_its_way(tmp_path: Path) -> None:
+    """A record that is being sent is not dropped: nobody could say whether it arrived."""
+    spool = Spool(tmp_path, 3 << 20)
+    for n in range(2):
+        spool.put("p", bytes([n]) * (1 << 20))
+    spool.take(1)
+    dropped = spool.put("p", b"\2" * (1 << 20)) + spool.put("p", b"\3" * (1 << 20))
+    assert [frame.record[0] for frame in dropped] == [1, 2]
+
+
+@settings(max_examples=60)
+@given(keep=st.integers(0, 400), junk=st.binary(max_size=30))
+def test_torn_end(tmp_path_factory: object, keep: int, junk: bytes) -> None:
+    """What was half written when the power failed is cut off; all before it is there."""
+    folder = tmp_path_factory.mktemp("spool")  # type: ignore[attr-defined]  # pytest's own type is private
+    spool = Spool(folder, _PLENTY)
+    for n in range(6):
+        spool.put("key", bytes([n]) * 50)
+    (file,) = _segments(folder)
+    whole = file.read_bytes()
+    size = len(whole) // 6
+    file.write_bytes(whole[: min(keep, len(whole))] + junk)
+    again = Spool(folder, _PLENTY)
+    frames = again.take(100)
+    assert [frame.record for frame in frames] == [bytes([n]) * 50 for n in range(min(keep // size, 6))]
+    again.put("key", b"new")
+    assert _records(again.take(100)) == [b"new"]
+
+
+def test_damage_in_the_middle(tmp_path: Path) -> None:
+    """A damaged segment is given up from there on, and the next one goes on."""
+    spool = Spool(tmp_path, _PLENTY)
+    for n in range(3):
+        spool.put("p", bytes([n]) * (1 << 20))
+    first, second, _ = _segments(tmp_path)
+    data = bytearray(second.read_bytes())
+    data[100] ^= 1
+    second.write_bytes(data)
+    assert [frame.record[0] for frame in spool.take(100)] == [0, 2]
+    assert spool.damaged == 1
+    first.unlink()
+    spool.rewind()
+    assert [frame.record[0] for frame in spool.take(100)] == [2]
+
+
+def test_age_of_the_oldest(tmp_path: Path) -> None:
+    """The age is of the oldest record that waits; nothing waiting has none."""
+    spool = Spool(tmp_path, _PLENTY)
+    assert spool.oldest_seconds() == 0
+    spool.put("p", b"x")
+    assert 0 <= spool.oldest_seconds() < 60

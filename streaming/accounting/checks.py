@@ -26,7 +26,7 @@ def check(record: Record, path: str, append_ns: int) -> None:
         raise Rejected("alien", "`received` comes from a receiver, and names the stream")
     if header.kind == "ledger" and (header.role != "sender" or header.stream != header.run):
         raise Rejected("alien", "a `ledger` comes from the sender whose stream it is")
-    newest_ns = header.frontier_ns
+    newest_ns = max([header.frontier_ns, *(gap.to_ns for gap in header.gaps)])
     if record.received is not None and len(record.received.seq):
         newest_ns = max(newest_ns, int(record.received.received_ns.max()))
     if record.received is not None or record.ledger is not None:

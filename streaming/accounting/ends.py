@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +22,14 @@ class Range:
     last: int
     first_frontier_ns: int
     last_frontier_ns: int
+    moved_ns: int | None = None  # the first frontier beyond the first one
+
+    def extend(self, last: int, frontiers_ns: Iterable[int]) -> None:
+        self.last = max(self.last, last)
+        for frontier_ns in frontiers_ns:
+            if self.moved_ns is None and frontier_ns > self.first_frontier_ns:
+                self.moved_ns = frontier_ns
+            self.last_frontier_ns = max(self.last_frontier_ns, frontier_ns)
 
 
 @dataclass(slots=True)
@@ -40,6 +49,7 @@ class End:
     clock: dict[str, tuple[int, int]] = field(default_factory=dict)  # by stream: offset, bound
     late_by_ns: int = 0  # offset + bound, the largest: taken off its frontier
     early_by_ns: int = 0  # offset − bound, the least: taken off where a span of its time ends
+    open_ns: int | None = None  # a gap reaches until the frontier is beyond this
     gaps: spans.Spans = field(default_factory=list)
     detached: spans.Spans = field(default_factory=list)
 
@@ -94,11 +104,18 @@ class End:
             self.early_by_ns = min(offset - bound for offset, bound in pairs)
         frontier = header.frontier_ns - self.late_by_ns
         for gap in header.gaps:
-            self.miss(gap.from_ns, min(gap.to_ns, header.frontier_ns))
-            self._number(gap.first, gap.last, gap.to_ns - self.late_by_ns, gap.to_ns - self.late_by_ns)
+            self.miss(gap.from_ns, max(gap.to_ns, header.frontier_ns))
+            self._number(gap.first, gap.last, gap.to_ns - self.late_by_ns)
         for span in header.detached:
             spans.add(self.detached, span.from_ns - self.late_by_ns, span.to_ns - self.early_by_ns, SPANS)
-        self._number(header.number, header.number, frontier, frontier)
+        self._number(header.number, header.number, frontier)
+        # Of a publication of several records only the last moves the frontier, and all tell of the time
+        # before that: lost records tell of the time until the first of those after them that moves it.
+        if self.open_ns is not None and self.frontier_ns > self.open_ns:
+            spans.add(self.gaps, self.open_ns, self.frontier_ns, SPANS)
+            self.open_ns = None
+        if any(gap.to_ns >= header.frontier_ns for gap in header.gaps):
+            self.open_ns = self.frontier_ns
         if header.kind == "bye":
             self.bye = header.number
         if header.frontier_ns >= self.told_ns:
@@ -115,11 +132,11 @@ class End:
         place = self._place()
         if place + 1 == len(self.ranges):
             return False
-        this, following = self.ranges[place], self.ranges[place + 1]
-        spans.add(self.gaps, this.last_frontier_ns, following.first_frontier_ns, SPANS)
-        this.last = following.last
-        this.last_frontier_ns = max(this.last_frontier_ns, following.last_frontier_ns)
-        del self.ranges[place + 1]
+        this, following = self.ranges[place], self.ranges.pop(place + 1)
+        end_ns = following.first_frontier_ns if following.moved_ns is None else following.moved_ns
+        spans.add(self.gaps, this.last_frontier_ns, end_ns, SPANS)
+        self.open_ns = end_ns if following.moved_ns is None else None
+        this.extend(following.last, (following.first_frontier_ns, end_ns, following.last_frontier_ns))
         return True
 
     def forget(self, before_ns: int) -> None:
@@ -134,20 +151,18 @@ class End:
     def _based(self) -> Range:
         return self.ranges[self._place()]
 
-    def _number(self, first: int, last: int, first_ns: int, last_ns: int) -> None:
+    def _number(self, first: int, last: int, frontier_ns: int) -> None:
         ranges = self.ranges
         if ranges and ranges[-1].last + 1 == first:  # the main road
-            ranges[-1].last = last
-            ranges[-1].last_frontier_ns = max(ranges[-1].last_frontier_ns, last_ns)
+            ranges[-1].extend(last, (frontier_ns,))
             return
-        ranges.append(Range(first, last, first_ns, last_ns))
+        ranges.append(Range(first, last, frontier_ns, frontier_ns))
         ranges.sort(key=lambda r: r.first)
         joined: list[Range] = []
         for item in ranges:
             if joined and item.first <= joined[-1].last + 1:
-                before = joined[-1]
-                before.last = max(before.last, item.last)
-                before.last_frontier_ns = max(before.last_frontier_ns, item.last_frontier_ns)
+                moved_ns = item.first_frontier_ns if item.moved_ns is None else item.moved_ns
+                joined[-1].extend(item.last, (item.first_frontier_ns, moved_ns, item.last_frontier_ns))
             else:
                 joined.append(item)
         self.ranges = joined
@@ -160,9 +175,9 @@ class End:
     def dump(self) -> list[Any]:
         return [
             *(self.role, self.name, self.run, self.born_ns, self.base),
-            [[r.first, r.last, r.first_frontier_ns, r.last_frontier_ns] for r in self.ranges],
+            [[r.first, r.last, r.first_frontier_ns, r.last_frontier_ns, r.moved_ns] for r in self.ranges],
             *(self.bye, self.link, self.told_ns, self.oldest_due_ns, self.clock),
-            *(self.late_by_ns, self.early_by_ns, self.gaps, self.detached),
+            *(self.late_by_ns, self.early_by_ns, self.open_ns, self.gaps, self.detached),
         ]
 
     @classmethod

@@ -194,6 +194,7 @@ class PathState:
         if end.base:
             first_ns = end.ranges[0].first_frontier_ns
             spans.add(end.gaps, end.start_ns, first_ns, bounds.SPANS)
+            end.open_ns = first_ns
             if self._windows.first_ns is None:
                 self._not_before_ns = max(self._not_before_ns, first_ns + self.rules.gone_after_ns)
         self._members.add(end)

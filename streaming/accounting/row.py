@@ -88,6 +88,8 @@ def final(about: About, rules: Rules, window: Window, view: View, outages: Outag
         # Of a sender that is there no more nothing is missing any longer.
         outages.end(outages.since_ns.keys() - view.lives.keys() - window.cells.keys())
         window.outage_since_ns = min(outages.since_ns.values(), default=None)
+    if outages is not None:
+        window.clock = _clock(window, view)
     told = [cell.told for cells in window.cells.values() for cell in cells.values() if cell.told]
     unsent: dict[str, int] = {
         reason: sum(each.unsent.get(reason, 0) for each in told) for reason in UNSENT_REASONS
@@ -201,6 +203,12 @@ def _outage(
         else:
             outages.since_ns.setdefault(stream, found.since_ns)
     return longest
+
+
+def _clock(window: Window, view: View) -> tuple[int, int] | None:
+    """Of the pairs of a receiver and a stream in the window, that with the largest bound."""
+    pairs = [end.clock[stream] for end in view.members for stream in window.cells if stream in end.clock]
+    return max(pairs, key=lambda pair: (pair[1], abs(pair[0]), pair[0]), default=None)
 
 
 def _stalled(window: Window) -> int:

@@ -61,7 +61,6 @@ class Window:
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTS, 0))
     rfc3550_ns: int = 0
     routes: dict[str, int] = field(default_factory=dict)
-    clock: tuple[int, int] | None = None  # offset and bound, of the largest bound
     flags: set[str] = field(default_factory=set)
 
     # Of the final window, fixed at revision 0; -1: it is not final yet.
@@ -69,6 +68,7 @@ class Window:
     bases: dict[str, int] = field(default_factory=dict)  # by stream: numbers below belong to windows before
     blind_ns: int = 0  # seconds before were not wholly observed, when the newest row was made
     outage_since_ns: int | None = None
+    clock: tuple[int, int] | None = None  # offset and bound, of the largest bound
     origin: dict[str, dict[int, Ints]] | None = None  # classes as of revision 0, kept once it may change
     digest: str = ""  # of the newest row
 
@@ -108,9 +108,6 @@ class Window:
             )
         self.rfc3550_ns = max(self.rfc3550_ns, header.rfc3550_ns)
         self._routes(header.routes)
-        clock = header.clock.get(header.stream)
-        if clock is not None and (self.clock is None or clock.bound_ns > self.clock[1]):
-            self.clock = clock.offset_ns, clock.bound_ns
         if not len(rows.seq):
             return
         if flagged:

@@ -30,6 +30,7 @@ class OracleEnd:
     frontiers: dict[int, int] = field(default_factory=dict)  # by record number
     gone_numbers: set[int] = field(default_factory=set)
     gaps: list[tuple[int, int]] = field(default_factory=list)
+    holes: list[tuple[int, int]] = field(default_factory=list)  # since when, and the first record after it
     detached: list[tuple[int, int]] = field(default_factory=list)
     bye: int | None = None
     clock: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -51,6 +52,16 @@ class OracleEnd:
     @property
     def frontier(self) -> int:
         return self.contiguous()[1]
+
+    def missed(self) -> list[tuple[int, int]]:
+        """Gaps, and of holes: until the first record after them that moved the frontier."""
+        found = list(self.gaps)
+        missing = self.contiguous()[0]
+        for since, number in self.holes:
+            after = self.frontiers[number]
+            moved = [f for n, f in self.frontiers.items() if number < n < missing and f > after]
+            found.append((since, min(moved, default=after)))
+        return found
 
 
 @dataclass
@@ -80,6 +91,7 @@ class OracleWindow:
     bases: dict[str, int] = field(default_factory=dict)
     classes0: dict[Any, str] = field(default_factory=dict)
     since: int | None = None
+    clock: dict[str, int] | None = None
     newest: dict[str, Any] = field(default_factory=dict)
 
 
@@ -128,7 +140,7 @@ class Oracle:
             self.ends[key] = end
             if end.base:
                 first = end.frontiers[end.base]
-                end.gaps.append((end.start, first))
+                end.holes.append((end.start, end.base))
                 if self.first is None:
                     self.not_before = max(self.not_before, first + self.rules.gone_after_ns)
         self._give_up()
@@ -192,7 +204,10 @@ class Oracle:
             end.late_by = max(offset + bound for offset, bound in pairs)
             end.early_by = min(offset - bound for offset, bound in pairs)
         for gap in header.gaps:
-            end.gaps.append((gap.from_ns - end.late_by, min(gap.to_ns, header.frontier_ns) - end.early_by))
+            until = max(gap.to_ns, header.frontier_ns)
+            end.gaps.append((gap.from_ns - end.late_by, until - end.early_by))
+            if gap.to_ns >= header.frontier_ns:
+                end.holes.append((gap.to_ns - end.late_by, header.number))
             for number in range(gap.first, gap.last + 1):
                 end.frontiers.setdefault(number, gap.to_ns - end.late_by)
         for span in header.detached:
@@ -217,7 +232,7 @@ class Oracle:
                     break
                 following = min(later)
                 end.gone_numbers |= set(range(missing, following))
-                end.gaps.append((frontier, end.frontiers[following]))
+                end.holes.append((frontier, following))
 
     def _life(self, end: OracleEnd) -> tuple[int, int | None, int | None]:
         """Start, stop if it ended, and since when it is silent if it ended so."""
@@ -322,7 +337,7 @@ class Oracle:
             if not (born < deadline and (stop is None or stop > start)):
                 continue
             members.append(end)
-            gaps = [*end.gaps, *([(silent, stop)] if silent is not None and stop is not None else [])]
+            gaps = [*end.missed(), *([(silent, stop)] if silent is not None and stop is not None else [])]
             gaps = [(a, b) for a, b in gaps if a < b and a < deadline and b > start]
             if end.role == "sender":
                 sender_gap = sender_gap or bool(gaps)
@@ -404,11 +419,12 @@ class Oracle:
         streams = {stream for stream, _ in cells}
         if any(s not in e.clock for s in streams for e in members if e.role == "receiver"):
             flags.add("clock_unknown")
-        clock = None
-        for header in window.headers:
-            pair = header.clock.get(header.stream)
-            if pair is not None and (clock is None or pair.bound_ns > clock["bound_ns"]):
-                clock = {"offset_ns": pair.offset_ns, "bound_ns": pair.bound_ns}
+        if at_first:
+            pairs = [e.clock[s] for s in streams for e in members if s in e.clock]
+            window.clock = None
+            if pairs:
+                offset, bound = sorted(pairs, key=lambda pair: (pair[1], abs(pair[0]), pair[0]))[-1]
+                window.clock = {"offset_ns": offset, "bound_ns": bound}
         slowest = None
         for r in arrivals:
             if slowest is None or r.received - r.intended > slowest["response_ns"]:
@@ -467,7 +483,7 @@ class Oracle:
                     if h.due and not told and not any((s, sec) == (stream, second) for s, sec, _ in received)
                 }
             ),
-            "clock": clock,
+            "clock": window.clock,
             "slowest": slowest,
             "routes": routes,
             "members": [

@@ -371,8 +371,7 @@ def _with_gap(rng: random.Random, run: Run) -> list[tuple[int, Record]]:
     first = rng.randrange(1, len(records) - 5)
     last = first + rng.randrange(3)
     at, following = records[last + 1]
-    span = records[first - 1][1].header.frontier_ns, following.header.frontier_ns
-    gap = Gap(first, last, min(span), max(span))
+    gap = Gap(first, last, records[first - 1][1].header.frontier_ns, records[last][1].header.frontier_ns)
     told = replace(following, header=replace(following.header, gaps=(gap,)))
     return [*records[:first], (at, told), *records[last + 2 :]]
 

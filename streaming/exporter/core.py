@@ -28,6 +28,9 @@ _log: Final = logging.getLogger("inflight.exporter")
 
 MAX_PATHS: Final = 10_000
 MAX_EVENTS: Final = 2_000
+MAX_EVENTS_TOLD: Final = 20  # as labels, and each of them so long
+MAX_EVENT_TEXT: Final = 120
+EVENT_TAIL_NS: Final = 30 * 10**9  # a moment has to last for a scrape
 VANISH_NS: Final = 300 * 10**9  # the series of a path that nobody configures or tells of any more
 FORGET_NS: Final = 7 * 24 * 3_600 * 10**9  # its counters: as long as windows can be read again
 FRESHNESS_BUCKETS_SECONDS: Final = (0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 60.0, 300.0)
@@ -169,7 +172,7 @@ class Exporter:
                 if path.chunks is None:
                     path.chunks = text.chunks(path, service=service)
             pieces = [path.chunks for path in shown if path.chunks is not None]
-            return text.join(pieces, self._maintenance(shown))
+            return text.join(pieces, [*self._maintenance(shown), *self._active_events()])
 
     def _maintenance(self, shown: list[Path]) -> list[str]:
         metric, now_ns = CATALOGUE["path_maintenance"], self.now_ns()
@@ -179,6 +182,21 @@ class Exporter:
             labels = f'mesh="{quote(path.labels.mesh)}",path="{quote(path.name)}"'
             lines.append(f"{metric.full_name}{{{labels}}} {value}\n")
         return lines
+
+    def _active_events(self) -> list[str]:
+        """What goes on, and what was over so lately that a scrape may have missed it."""
+        metric, now_ns = CATALOGUE["event_active"], self.now_ns()
+        tail_ns = {"maintenance": 0}
+        found = {
+            (event.kind, event.text[:MAX_EVENT_TEXT])
+            for event in self.events
+            if event.covers(now_ns - tail_ns.get(event.kind, EVENT_TAIL_NS), now_ns + 1)
+        }
+        lines = [
+            f'{metric.full_name}{{kind="{kind}",text="{quote(words)}"}} 1\n'
+            for kind, words in sorted(found)[:MAX_EVENTS_TOLD]
+        ]
+        return [text.header(metric), *lines] if lines else []
 
     def _path(self, row: WindowRow | LiveRow, topic: str) -> Path | None:
         path = self.paths.get(row["path"])

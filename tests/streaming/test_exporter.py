@@ -133,6 +133,19 @@ def test_maintenance_is_left_out_of_objectives(made: Made) -> None:
     assert made.value("path_maintenance") == 1
 
 
+def test_events_are_told_while_they_go_on_and_shortly_after(made: Made) -> None:
+    """A moment lasts half a minute, for a scrape to see it; maintenance ends when it is over."""
+    made.exporter.apply_event(Event(START, None, "fault", (), 'router "B" killed'))
+    made.exporter.apply_event(Event(START, START + 10 * SECOND, "maintenance", (), "cable"))
+    made.now_ns = START
+    cut, cable = 'kind="fault",text="router \\"B\\" killed"', 'kind="maintenance",text="cable"'
+    assert made.values("event_active") == {cut: 1, cable: 1}
+    made.now_ns = START + 11 * SECOND
+    assert made.values("event_active") == {cut: 1}
+    made.now_ns = START + 31 * SECOND
+    assert made.values("event_active") == {}
+
+
 def test_books_that_do_not_balance_are_counted(made: Made) -> None:
     """Each row is checked: classes against sent, outcomes against classes, latencies against received."""
     made.feed(window(number=0))

@@ -1,0 +1,285 @@
+"""Overview: all paths, the network under them and the monitor itself, on one page."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from grafana_foundation_sdk.builders import dashboard
+from grafana_foundation_sdk.builders.dashboard import Row
+
+from dashboards import style
+from dashboards.boards.shell import mesh_variable, shell
+from dashboards.queries import overview as q
+from dashboards.style import instant, override, query, rows
+
+UID: Final = "inflight-overview"
+_KEEP: Final = "${__url_time_range}&${datasource:queryparam}"
+TO_PATH: Final = {
+    "title": "Open the path ${__data.fields.Path}",
+    "url": f"/d/inflight-path?{_KEEP}&var-mesh=${{__data.fields.Mesh}}&var-path=${{__data.fields.Path}}",
+}
+TO_PATH_OF_SERIES: Final = {
+    "title": "Open the path ${__field.labels.path}",
+    "url": f"/d/inflight-path?{_KEEP}&${{mesh:queryparam}}&var-path=${{__field.labels.path}}",
+}
+_LATER: Final = (
+    "Figures are of final windows: they appear the window's length and the settle time after the event."
+)
+
+
+def _to(board: str) -> list[dict[str, str]]:
+    return [{"title": "Open", "url": f"/d/inflight-{board}?{_KEEP}&${{mesh:queryparam}}"}]
+
+
+def _linked(panel: Any, board: str) -> Any:
+    return override(panel, "/.*/", links=_to(board))
+
+
+def _figures() -> list[Any]:
+    size = (3, 4)
+    return [
+        style.figures(
+            "Paths", "Paths that are configured or heard of.", "short", [instant(q.PATHS)], size=size
+        ),
+        style.figures(
+            "In outage",
+            "Paths on which nothing was delivered for more than a second, of messages that should have been.",
+            "short",
+            [instant(q.IN_OUTAGE)],
+            size=size,
+            steps=style.NONE_IS_GOOD,
+        ),
+        style.figures(
+            "Missing now",
+            "Messages missing for longer than usual, not final yet: they may still come.",
+            "short",
+            [query(q.SUSPECT)],
+            size=size,
+            steps=style.NONE_IS_GOOD,
+            sparkline=True,
+        ),
+        style.figures(
+            "Lost, shown time",
+            f"Messages lost for good in the shown time, less those that came after all. {_LATER}",
+            "short",
+            [instant(q.LOST_ALL)],
+            size=size,
+            steps=style.NONE_IS_GOOD,
+        ),
+        style.figures(
+            "Slower than promised",
+            "Paths whose p99 in the last final window was above the bound of their latency objective.",
+            "short",
+            [instant(q.TOO_SLOW)],
+            size=size,
+            steps=style.SOME_IS_ODD,
+        ),
+        _linked(
+            style.figures(
+                "Routers up",
+                "Share of the routers whose last poll succeeded.",
+                "percentunit",
+                [instant(q.ROUTERS_UP)],
+                size=size,
+                steps=style.ALL_IS_GOOD,
+                none="no collector",
+            ),
+            "routers",
+        ),
+        _linked(
+            style.figures(
+                "Topology differs",
+                "Routers and links missing or unexpected against `expect` of the config.",
+                "short",
+                [instant(q.DIFFERENCES)],
+                size=size,
+                steps=style.NONE_IS_GOOD,
+                none="no collector",
+            ),
+            "routers",
+        ),
+        _linked(
+            style.figures(
+                "Monitor behind by",
+                "Age of the newest record that the Spark job has processed against the newest in Kafka. Above 10 s"
+                " the figures on this page are of the past. With `inflight run` there is no job and nothing here.",
+                "s",
+                [query(q.LAG)],
+                size=size,
+                steps=style.AGE,
+                sparkline=True,
+                none="no job",
+            ),
+            "pipeline",
+        ),
+    ]
+
+
+def _table() -> Any:
+    columns = {
+        "mesh": "Mesh",
+        "path": "Path",
+        "Value #state": "State",
+        "Value #p50": "p50",
+        "Value #p99": "p99",
+        "Value #share": "p99 of bound",
+        "Value #worst": "Max",
+        "Value #rate": "Sent",
+        "Value #missing": "Missing",
+        "Value #lost": "Lost",
+        "Value #age": "Last received",
+    }
+    state = q.STATE.replace("max by (path)", "max by (mesh, path)", 1)
+    panel = style.grid(
+        "All paths",
+        "The newest final window of each path, the worst first; lost: in the shown time. Click a path for its own page."
+        f" {_LATER}",
+        [
+            rows(state, ref="state"),
+            rows(q.P50, ref="p50"),
+            rows(q.P99, ref="p99"),
+            rows(q.SHARE_OF_BOUND, ref="share"),
+            rows(q.WORST, ref="worst"),
+            rows(q.SENT_RATE, ref="rate"),
+            rows(q.MISSING, ref="missing"),
+            rows(q.LOST, ref="lost"),
+            rows(q.AGE, ref="age"),
+        ],
+        columns,
+        size=(16, 9),
+        sort="State",
+    )
+    override(panel, "Path", links=[TO_PATH], custom__minWidth=140)
+    override(
+        panel,
+        "State",
+        mappings=style.mappings(style.PATH_STATES),
+        custom__cellOptions={"type": "color-background", "mode": "basic"},
+        custom__width=110,
+    )
+    for name in ("p50", "p99", "Max", "Last received"):
+        override(panel, name, unit="s", decimals=1, custom__width=96)
+    override(
+        panel,
+        "Last received",
+        thresholds=style.thresholds(style.AGE),
+        custom__cellOptions={"type": "color-text"},
+        custom__width=120,
+    )
+    override(
+        panel,
+        "p99 of bound",
+        unit="percentunit",
+        decimals=0,
+        max=1.5,
+        min=0,
+        thresholds=style.thresholds(style.SHARE_OF_BOUND),
+        custom__cellOptions={"type": "gauge", "mode": "basic", "valueDisplayMode": "color"},
+        custom__width=150,
+    )
+    override(panel, "Sent", unit="cps", decimals=1, custom__width=90)
+    for name in ("Missing", "Lost"):
+        override(
+            panel,
+            name,
+            thresholds=style.thresholds(style.NONE_IS_GOOD),
+            custom__cellOptions={"type": "color-text"},
+            custom__width=80,
+        )
+    return panel
+
+
+def _sparks() -> Any:
+    panel = style.figures(
+        "p99 as a share of the bound",
+        "Response p99 of each final window over the bound of the path's latency objective, the twelve worst"
+        " paths: at 100 % the objective is at its bound. The line is the shown time.",
+        "percentunit",
+        [query(f"avg by (path) ({q.SHARE_OF_BOUND})", "{{path}}")],
+        size=(8, 9),
+        steps=style.SHARE_OF_BOUND,
+        sparkline=True,
+        names=True,
+        none="no latency objective",
+    )
+    return override(panel, "/.*/", links=[TO_PATH_OF_SERIES], decimals=0)
+
+
+def build() -> dashboard.Dashboard:
+    board = shell(
+        UID, "Overview", "How long do messages take right now, are any missing, and which hop is to blame?"
+    ).with_variable(mesh_variable("path_info"))
+    for panel in _figures():
+        board = board.with_panel(panel)
+    timeline = style.states(
+        "Paths over time",
+        "The worst that was true of each path: outage, messages lost or missing, unobserved (the monitor was"
+        " blind), slower than its bound, or fine. Red marks are events, orange ones routers that were down.",
+        [query(q.STATE, "{{path}}")],
+        style.PATH_STATES,
+        size=(24, 7),
+    )
+    board = board.with_panel(override(timeline, "/.*/", links=[TO_PATH_OF_SERIES]))
+    board = board.with_panel(_table()).with_panel(_sparks())
+    board = board.with_row(Row("What is wrong, and for how long it may be"))
+    missing = style.lines(
+        "Missing, not final yet",
+        "Messages missing for longer than usual, by path: the first sign of a fault, within about a second of it.",
+        "short",
+        [query(q.MISSING_BY_PATH, "{{path}}")],
+        size=(8, 8),
+        stacked=True,
+    )
+    lost = style.lines(
+        "Lost, by window",
+        f"Messages lost in each final window, by path. {_LATER}",
+        "short",
+        [query(q.LOST_BY_PATH, "{{path}}")],
+        size=(8, 8),
+        stacked=True,
+    )
+    budget = style.bars(
+        "Error budget left, 30 days",
+        "What is left of what each objective allows in 30 days, the eight worst: 100 % is untouched, below 0 %"
+        " the objective is broken.",
+        "percentunit",
+        [instant(q.BUDGET_WORST, "{{path}} · {{slo}}")],
+        size=(8, 8),
+        steps=style.BUDGET,
+        most=1,
+        none="no objectives",
+    )
+    slow = style.bars(
+        "Slowest five, p99 of 5 minutes",
+        "From the histograms of all final windows in five minutes.",
+        "s",
+        [instant(q.WORST_P99, "{{path}}")],
+        size=(8, 7),
+        steps=((None, style.BLUE),),
+    )
+    queues = style.grid(
+        "Queues at risk",
+        "Queues with messages and no consumer, the five deepest.",
+        [rows(q.QUEUES_AT_RISK)],
+        {"broker": "Broker", "queue": "Queue", "Value": "Messages"},
+        size=(8, 7),
+        none="no queue waits without a consumer",
+    )
+    ends = style.figures(
+        "Is the monitor well?",
+        "Probe ends that are not connected, attached or without credit; seconds since the Spark job's last batch;"
+        " windows whose classes do not add up. All of them are 0 or near when the monitor is well.",
+        "short",
+        [
+            instant(q.ENDS_DOWN, "probe ends down", ref="A"),
+            instant(q.PROGRESS, "since last batch", ref="B"),
+            instant(q.ERRORS, "books that do not balance", ref="C"),
+        ],
+        size=(8, 7),
+        steps=style.NONE_IS_GOOD,
+        names=True,
+    )
+    override(ends, "since last batch", unit="s", decimals=1, thresholds=style.thresholds(style.AGE))
+    for panel in (missing, lost, budget, slow, queues, _linked(ends, "pipeline")):
+        board = board.with_panel(panel)
+    return board

@@ -1,0 +1,326 @@
+"""Path: everything about one path."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from grafana_foundation_sdk.builders import common, dashboard, heatmap
+from grafana_foundation_sdk.builders.dashboard import Row
+from grafana_foundation_sdk.models import common as common_models
+from grafana_foundation_sdk.models import heatmap as heatmap_models
+
+from dashboards import style
+from dashboards.boards.shell import choice, mesh_variable, shell
+from dashboards.queries import path as q
+from dashboards.style import colour, instant, override, query, rows
+
+UID: Final = "inflight-path"
+_LATER: Final = (
+    "Figures are of final windows: they appear the window's length and the settle time after the event."
+)
+_DASHED: Final = {"fill": "dash", "dash": [6, 4]}
+
+
+def _figures() -> list[Any]:
+    size = (3, 4)
+    return [
+        style.figures(
+            "State",
+            "The worst that is true of the path now.",
+            "short",
+            [instant(q.STATE)],
+            size=size,
+            words=style.PATH_STATES,
+        ),
+        style.figures(
+            "p99",
+            "Response time that 99 of 100 messages of the last final window kept.",
+            "s",
+            [query(q.P99)],
+            size=size,
+            sparkline=True,
+        ),
+        style.figures(
+            "Sent", f"Messages sent a second. {_LATER}", "cps", [query(q.RATE)], size=size, sparkline=True
+        ),
+        style.figures(
+            "Lost, shown time",
+            "Messages lost for good, less those that came after all.",
+            "short",
+            [instant(q.LOST)],
+            size=size,
+            steps=style.NONE_IS_GOOD,
+        ),
+        style.figures(
+            "Refused, shown time",
+            "Messages that the network gave back: rejected, released or modified.",
+            "short",
+            [instant(q.REFUSED)],
+            size=size,
+            steps=style.SOME_IS_ODD,
+        ),
+        style.figures(
+            "Outage, shown time",
+            "Send time in which nothing was delivered of what was sent.",
+            "s",
+            [instant(q.OUTAGE_TOTAL)],
+            size=size,
+            steps=((None, style.GREEN), (0.05, style.YELLOW), (5, style.RED)),
+        ),
+        style.figures(
+            "Last received",
+            "Since the last message was received, whatever was sent.",
+            "s",
+            [instant(q.AGE)],
+            size=size,
+            steps=style.AGE,
+        ),
+        style.figures(
+            "Budget left, 30 days",
+            "What is left of what each objective allows in 30 days: below 0 % it is broken.",
+            "percentunit",
+            [instant(q.BUDGET, "{{slo}}")],
+            size=size,
+            steps=style.BUDGET,
+            names=True,
+            none="no objectives",
+        ),
+    ]
+
+
+def _who() -> Any:
+    columns = {
+        "mesh": "Mesh",
+        "path": "Path",
+        "address": "Address",
+        "source": "From",
+        "target": "To",
+        "via": "Through",
+        "settlement": "Settlement",
+    }
+    return style.grid("This path", "As the config and the data say.", [rows(q.WHO)], columns, size=(24, 3))
+
+
+def _heatmap() -> Any:
+    panel = (
+        heatmap.Panel()
+        .title("Response latency")
+        .description(
+            "How many messages took how long, from the moment each was due: the darker, the more. A second band"
+            f" is a second way, a queue or a pause. {_LATER}"
+        )
+        .datasource(style.SOURCE)
+        .targets([query(q.HEATMAP, "{{le}}").format("heatmap")])
+        .unit("s")
+        .thresholds(style.thresholds(style.PLAIN))
+        .calculate(False)
+        .color(
+            heatmap.HeatmapColorOptions()
+            .mode(heatmap_models.HeatmapColorMode.SCHEME)
+            .scheme("Oranges")
+            .scale(heatmap_models.HeatmapColorScale.EXPONENTIAL)
+            .exponent(0.5)
+            .steps(64)
+        )
+        .cell_gap(1)
+        .filter_values(heatmap.FilterValueRange().le(1e-9))
+        .y_axis(heatmap.YAxisConfig().unit("s").axis_placement(common_models.AxisPlacement.LEFT).decimals(1))
+        .rows_frame(heatmap.RowsHeatmapOptions().layout(common_models.HeatmapCellLayout.AUTO))
+        .show_legend()
+        .show_tooltip()
+        .span(12)
+        .height(9)
+    )
+    return panel
+
+
+def _percentiles() -> Any:
+    panel = style.lines(
+        "Latency of each window",
+        "Response: from when a message was due; service: from when it was sent. Where they part, the sender was"
+        f" held up, by credit or by itself. The dashed red line is the objective's bound. {_LATER}",
+        "s",
+        [
+            query(q.RESPONSE, "response p{{quantile}}", ref="A"),
+            query(q.SERVICE, "service p0.99", ref="B"),
+            query(q.BOUND, "bound", ref="C"),
+        ],
+        size=(12, 9),
+    )
+    panel = panel.scale_distribution(
+        common.ScaleDistributionConfig().type(common_models.ScaleDistribution.LOG).log(10)
+    )
+    for name, words, shade in (
+        ("response p0.5", "response p50", style.GREEN),
+        ("response p0.99", "response p99", style.BLUE),
+        ("response p1", "response max", style.GREY),
+    ):
+        override(panel, name, displayName=words, color=colour(shade))
+    override(
+        panel,
+        "service p0.99",
+        displayName="service p99",
+        color=colour(style.PURPLE),
+        custom__lineStyle=_DASHED,
+    )
+    return override(panel, "bound", color=colour(style.RED), custom__lineStyle=_DASHED, custom__fillOpacity=0)
+
+
+def _classes() -> Any:
+    panel = style.lines(
+        "Where the messages went",
+        f"Each message sent is in exactly one class; the height is what was sent in the window. {_LATER}",
+        "short",
+        [query(q.CLASSES, "{{class}}")],
+        stacked=True,
+        bars=True,
+    )
+    for name, shade in style.CLASS_COLOURS.items():
+        override(panel, name, color=colour(shade))
+    return panel
+
+
+def _missing() -> Any:
+    panel = style.lines(
+        "Missing and outage",
+        "Missing: longer away than usual, not final yet. Pending: sent, not final yet. Outage: the running stretch"
+        " of send time with nothing delivered; right axis.",
+        "short",
+        [
+            query(q.SUSPECT, "missing", ref="A"),
+            query(q.PENDING, "pending", ref="B"),
+            query(q.OUTAGE, "outage", ref="C"),
+        ],
+    )
+    override(panel, "missing", color=colour(style.ORANGE))
+    override(panel, "pending", color=colour(style.GREY), custom__fillOpacity=0)
+    return override(
+        panel,
+        "outage",
+        unit="s",
+        color=colour(style.RED),
+        custom__axisPlacement="right",
+        custom__fillOpacity=25,
+    )
+
+
+def _jitter() -> Any:
+    panel = style.lines(
+        "Jitter",
+        "Variation of the delay from message to message: percentiles of its size, and the largest of each sign. Above"
+        " 0 a message was held up, below it one caught up.",
+        "s",
+        [
+            query(q.JITTER, "p{{quantile}}", ref="A"),
+            query(q.JITTER_MAX, "held up most", ref="B"),
+            query(q.JITTER_MIN, "caught up most", ref="C"),
+        ],
+        size=(8, 8),
+    )
+    override(panel, "p0.5", displayName="p50")
+    override(panel, "p0.99", displayName="p99")
+    override(
+        panel, "p1", displayName="largest", custom__hideFrom={"viz": True, "legend": True, "tooltip": True}
+    )
+    override(panel, "/.*most/", custom__lineStyle=_DASHED, custom__fillOpacity=0)
+    return panel
+
+
+def _odd() -> Any:
+    queries = [query(expression, kind.replace("_", " "), ref=kind) for kind, expression in q.ODD.items()]
+    return style.lines(
+        "Order and copies",
+        "Messages that came twice, marked as redelivered, after later ones, after their window was final, with"
+        " numbers nobody sent, of other senders, or before they were sent by the clocks.",
+        "short",
+        queries,
+        size=(8, 8),
+        bars=True,
+        stacked=True,
+    )
+
+
+def _rates() -> Any:
+    panel = style.lines(
+        "Sent, received, not sent",
+        "Live counts of the probes: attempts to send and messages received; below 0 what was due and given up, by"
+        " reason. Received drops at once where a fault begins; final windows follow.",
+        "cps",
+        [
+            query(q.ASKED, "sent", ref="A"),
+            query(q.RECEIVED, "received", ref="B"),
+            query(f"-{q.UNSENT}", "not sent: {{reason}}", ref="C"),
+        ],
+        size=(8, 8),
+    )
+    override(panel, "sent", color=colour(style.BLUE), custom__fillOpacity=0, custom__lineStyle=_DASHED)
+    return override(panel, "received", color=colour(style.GREEN))
+
+
+def _clock() -> Any:
+    panel = style.lines(
+        "Clocks",
+        "The receiver's clock less the sender's, with the bounds of its error. An error near the p50 means that"
+        " latencies say more of clocks than of the network.",
+        "s",
+        [
+            query(q.CLOCK, "offset", ref="A"),
+            query(q.CLOCK_HIGH, "offset + error", ref="B"),
+            query(q.CLOCK_LOW, "offset − error", ref="C"),
+            query(q.P50, "p50", ref="D"),
+        ],
+        size=(8, 8),
+    )
+    override(panel, "/error/", custom__lineStyle=_DASHED, custom__fillOpacity=0, color=colour(style.GREY))
+    return override(panel, "p50", color=colour(style.GREEN), custom__fillOpacity=0)
+
+
+def _burn() -> Any:
+    return style.lines(
+        "Budget burned, times what lasts 30 days",
+        "1 uses the budget up in exactly 30 days; 14.4 wakes somebody, 6 writes a ticket. Of the last hour.",
+        "short",
+        [query(q.BURN, "{{slo}}")],
+        size=(8, 8),
+        steps=((None, style.GREEN), (6, style.YELLOW), (14.4, style.RED)),
+        show_steps=True,
+    )
+
+
+def _sli() -> Any:
+    return style.lines(
+        "Objectives kept",
+        f"Share of messages that met each objective. {_LATER}",
+        "percentunit",
+        [query(q.SLI, "{{slo}}")],
+        size=(8, 8),
+    ).max(1)
+
+
+def build() -> dashboard.Dashboard:
+    board = (
+        shell(UID, "Path", "One path: how long, what is missing, and since when.")
+        .with_variable(mesh_variable("path_info"))
+        .with_variable(
+            choice(
+                "path",
+                "Path",
+                'path_info{mesh=~"$mesh"}',
+                "The path that this page is about.",
+                several=False,
+            )
+        )
+    )
+    for panel in (*_figures(), _percentiles(), _heatmap(), _classes(), _missing()):
+        board = board.with_panel(panel)
+    board = board.with_row(Row("In detail"))
+    ends = style.states(
+        "Probe ends",
+        "Connected, attached and, a sender, with credit. A sender without credit is being held back by the network.",
+        [query(q.ENDS, "{{end}} ({{site}})")],
+        style.UP,
+        size=(8, 8),
+    )
+    for panel in (_rates(), _jitter(), _odd(), _sli(), _burn(), _clock()):
+        board = board.with_panel(panel)
+    return board.with_panel(ends.span(12).height(6)).with_panel(_who().span(12).height(6))

@@ -1,0 +1,225 @@
+"""Pipeline: is the monitor itself well?"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from grafana_foundation_sdk.builders import dashboard
+from grafana_foundation_sdk.builders.dashboard import Row
+
+from dashboards import style
+from dashboards.boards.shell import mesh_variable, shell
+from dashboards.queries import pipeline as q
+from dashboards.style import colour, instant, override, query, rows
+
+UID: Final = "inflight-pipeline"
+
+
+def _figures() -> list[Any]:
+    size = (3, 4)
+    return [
+        style.figures(
+            "Books balance",
+            "Windows whose classes do not add up to what was sent, in the shown time."
+            " Anything but 0 is a fault of Inflight.",
+            "short",
+            [instant(q.ERRORS)],
+            size=size,
+            steps=style.NONE_IS_GOOD,
+        ),
+        style.figures(
+            "Freshness, p99",
+            "From received to visible here, in the last five minutes.",
+            "s",
+            [instant(q.FRESHNESS)],
+            size=size,
+            steps=((None, style.GREEN), (5, style.YELLOW), (30, style.RED)),
+        ),
+        style.figures(
+            "Job behind by",
+            "Age of the newest record processed against the newest in Kafka.",
+            "s",
+            [query(q.LAG)],
+            size=size,
+            steps=style.AGE,
+            sparkline=True,
+            none="no job",
+        ),
+        style.figures(
+            "Last batch",
+            "Since the Spark job last finished a batch.",
+            "s",
+            [instant(q.PROGRESS)],
+            size=size,
+            steps=style.AGE,
+            none="no job",
+        ),
+        style.figures(
+            "Probe ends up",
+            "Share of ends connected, attached and, senders, with credit.",
+            "percentunit",
+            [instant(q.ENDS_UP)],
+            size=size,
+            steps=style.ALL_IS_GOOD,
+            none="no probe",
+        ),
+        style.figures(
+            "Unobserved",
+            "Share of messages in the shown time of which nobody can say what became: a"
+            " receiver was not watching.",
+            "percentunit",
+            [instant(q.UNOBSERVED)],
+            size=size,
+            steps=((None, style.GREEN), (0.0001, style.YELLOW), (0.01, style.RED)),
+        ),
+        style.figures(
+            "Fullest spool",
+            "Share of the room for records that wait for Kafka.",
+            "percentunit",
+            [instant(q.SPOOL_WORST)],
+            size=size,
+            steps=((None, style.GREEN), (0.25, style.YELLOW), (0.5, style.RED)),
+            none="no spool",
+        ),
+        style.figures(
+            "Configs in use",
+            "Different configs among the running parts: should be 1.",
+            "short",
+            [instant(q.CONFIGS)],
+            size=size,
+            steps=((None, style.GREEN), (2, style.RED)),
+        ),
+    ]
+
+
+def _job() -> list[Any]:
+    freshness = style.lines(
+        "Freshness",
+        "From received to visible at the exporter, over five minutes.",
+        "s",
+        [query(q.FRESHNESS_P50, "p50", ref="A"), query(q.FRESHNESS, "p99", ref="B")],
+        size=(8, 8),
+    )
+    override(freshness, "p50", color=colour(style.GREEN))
+    return [
+        freshness,
+        style.lines(
+            "Behind by",
+            "Of each query of the job, by append time.",
+            "s",
+            [query(q.LAG, "{{query}}")],
+            size=(8, 8),
+        ),
+        style.lines(
+            "Batches by phase",
+            "How long a batch of the job takes, and for what. The whole is triggerExecution.",
+            "s",
+            [query(q.PHASES, "{{phase}}")],
+            size=(8, 8),
+        ),
+        style.lines(
+            "Records and samples",
+            "Read from Kafka a second; a record holds many samples.",
+            "cps",
+            [query(q.RECORDS, "{{query}} records", ref="A"), query(q.SAMPLES, "{{query}} samples", ref="B")],
+            size=(8, 8),
+        ),
+        style.lines(
+            "State",
+            "Memory of the state store: flat at a steady number of paths.",
+            "bytes",
+            [query(q.STATE, "{{query}}")],
+            size=(8, 8),
+        ),
+        style.lines(
+            "Put aside",
+            "Records in the dead-letter topic by reason, samples and records ignored, records that"
+            " Kafka had dropped before they were read, and new starts of the job. All are 0 on a good day.",
+            "short",
+            [
+                query(q.DEAD, "dead letter: {{reason}}", ref="A"),
+                query(q.IGNORED, "ignored: {{reason}}", ref="B"),
+                query(q.LOST_RECORDS, "dropped by Kafka", ref="C"),
+                query(q.RESTARTS, "restarts", ref="D"),
+            ],
+            size=(8, 8),
+            bars=True,
+            stacked=True,
+        ),
+    ]
+
+
+def _probes() -> list[Any]:
+    return [
+        style.states(
+            "Probe ends",
+            "Connected, attached and, a sender, with credit.",
+            [query(q.ENDS, "{{path}} {{end}}")],
+            style.UP,
+            size=(12, 9),
+        ),
+        style.lines(
+            "Late by, p99",
+            "How long after its due time a message is sent: the probe's own delay, or the want of credit.",
+            "s",
+            [query(q.SCHEDULE_LAG, "p99")],
+            size=(6, 9),
+        ),
+        style.lines(
+            "Waiting for Kafka",
+            "Age of the oldest record in each spool.",
+            "s",
+            [query(q.OLDEST, "{{part}} at {{site}}")],
+            size=(6, 9),
+        ),
+    ]
+
+
+def _collectors() -> list[Any]:
+    omitted = style.grid(
+        "Left out",
+        "Series that a filter or the cap leaves out.",
+        [rows(q.OMITTED)],
+        {"collector": "Collector", "target": "Target", "entity": "What", "Value": "Series"},
+        size=(6, 8),
+        none="nothing is left out",
+    )
+    polls = style.lines(
+        "Polls by result",
+        "Polls a second of routers and brokers.",
+        "cps",
+        [query(q.POLLS, "{{collector}} {{result}}")],
+        size=(6, 8),
+    )
+    override(polls, "/ ok$/", color=colour(style.GREEN))
+    return [
+        polls,
+        style.lines(
+            "Polls, p99",
+            "How long polls take, over five minutes.",
+            "s",
+            [query(q.POLL_P99, "{{collector}} {{target}}")],
+            size=(6, 8),
+        ),
+        style.lines(
+            "Rows read by the exporter",
+            "By topic and result.",
+            "cps",
+            [query(q.ROWS, "{{topic}} {{result}}")],
+            size=(6, 8),
+        ),
+        omitted,
+    ]
+
+
+def build() -> dashboard.Dashboard:
+    board = shell(UID, "Pipeline", "Is the monitor itself well? Probes, collectors, Kafka, Spark, exporter.")
+    board = board.with_variable(mesh_variable("path_info"))
+    for panel in _figures():
+        board = board.with_panel(panel)
+    sections = {"The job": _job, "Probes": _probes, "Collectors and exporter": _collectors}
+    for title, panels in sections.items():
+        board = board.with_row(Row(title))
+        for panel in panels():
+            board = board.with_panel(panel)
+    return board

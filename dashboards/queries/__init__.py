@@ -1,0 +1,1 @@
+"""The PromQL of the panels, apart from how they look; short names of metrics, checked when they are expanded."""

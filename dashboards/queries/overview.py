@@ -1,0 +1,93 @@
+"""What the first page asks: all paths at once."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dashboards.promql import expand
+
+# Missing and lost over the shown time. increase() stretches to the edges of the range: whole messages by round().
+LOST: Final = expand(
+    'round(sum by (mesh, path) (increase(path_messages_total{mesh=~"$mesh",class="lost"}[$__range]))'
+    ' - (sum by (mesh, path) (increase(path_reclassified_messages_total{mesh=~"$mesh",from="lost"}[$__range])) or 0'
+    ' * sum by (mesh, path) (path_messages_total{mesh=~"$mesh",class="lost"})))'
+)
+LOST_ALL: Final = f"sum({LOST})"
+
+PATHS: Final = expand('count(path_info{mesh=~"$mesh"})')
+IN_OUTAGE: Final = expand('sum(path_outage_seconds{mesh=~"$mesh"} > bool 1)')
+SUSPECT: Final = expand('sum(path_suspect_messages{mesh=~"$mesh"})')
+TOO_SLOW: Final = expand(
+    'count(max by (mesh, path) (path_window_latency_seconds{mesh=~"$mesh",basis="response",quantile="0.99"})'
+    " > on (mesh, path) max by (mesh, path) (path_slo_bound_seconds)) or vector(0)"
+)
+ROUTERS_UP: Final = expand('sum(router_up{mesh=~"$mesh"}) / count(router_up{mesh=~"$mesh"})')
+DIFFERENCES: Final = expand('sum(mesh_topology_differences{mesh=~"$mesh"})')
+LAG: Final = expand("max(stream_lag_seconds)")
+ENDS_DOWN: Final = expand('count(probe_end_up{mesh=~"$mesh"} == 0) or vector(0)')
+
+# The worst that was true of a path, as a number: style.PATH_STATES has the words. Each condition has a label of
+# its own, so that `or` keeps them all and the highest can be taken.
+STATE: Final = expand(
+    "max by (path) ("
+    ' label_replace(path_window_end_timestamp_seconds{mesh=~"$mesh"} * 0, "is", "fine", "", "")'
+    ' or label_replace(1 * (max by (mesh, path) (path_window_latency_seconds{mesh=~"$mesh",basis="response",quantile="0.99"})'
+    ' > bool on (mesh, path) max by (mesh, path) (path_slo_bound_seconds)), "is", "slow", "", "")'
+    ' or label_replace(2 * (path_window_messages{mesh=~"$mesh",class="unobserved"} > bool 0), "is", "blind", "", "")'
+    ' or label_replace(3 * (path_window_messages{mesh=~"$mesh",class="lost"} > bool 0), "is", "losing", "", "")'
+    ' or label_replace(3 * (path_suspect_messages{mesh=~"$mesh"} > bool 0), "is", "suspect", "", "")'
+    ' or label_replace(4 * (path_outage_seconds{mesh=~"$mesh"} > bool 1), "is", "outage", "", "")'
+    ' or label_replace(5 * path_maintenance{mesh=~"$mesh"}, "is", "maintenance", "", "")'
+    ")"
+)
+
+# Columns of the table, by mesh and path.
+P50: Final = expand(
+    'max by (mesh, path) (path_window_latency_seconds{mesh=~"$mesh",basis="response",quantile="0.5"})'
+)
+P99: Final = expand(
+    'max by (mesh, path) (path_window_latency_seconds{mesh=~"$mesh",basis="response",quantile="0.99"})'
+)
+WORST: Final = expand(
+    'max by (mesh, path) (path_window_latency_seconds{mesh=~"$mesh",basis="response",quantile="1"})'
+)
+SHARE_OF_BOUND: Final = expand(
+    'max by (mesh, path) (path_window_latency_seconds{mesh=~"$mesh",basis="response",quantile="0.99"})'
+    " / on (mesh, path) max by (mesh, path) (path_slo_bound_seconds)"
+)
+SENT_RATE: Final = expand(
+    'sum by (mesh, path) (rate(path_sent_messages_total{mesh=~"$mesh"}[$__rate_interval]))'
+)
+MISSING: Final = expand('max by (mesh, path) (path_suspect_messages{mesh=~"$mesh"})')
+AGE: Final = expand(
+    'max by (mesh, path) (clamp_min(time() - path_last_received_timestamp_seconds{mesh=~"$mesh"}, 0))'
+)
+
+# What is left of the error budget of the last 30 days, 1 when nothing was lost. increase() over 30 days reads
+# every sample in them, which Prometheus refuses for hundreds of paths: the counter then and now tells the same
+# unless it began anew in between, and then what was counted since (the exporter keeps its counters in a file).
+_SINCE: Final = (
+    'clamp_min(max by (mesh, path, slo) ({0}{{mesh=~"$mesh"}}) - (max by (mesh, path, slo) ({0}{{mesh=~"$mesh"}} offset 30d)'
+    ' <= max by (mesh, path, slo) ({0}{{mesh=~"$mesh"}}) or 0 * max by (mesh, path, slo) ({0}{{mesh=~"$mesh"}})), 0)'
+)
+BUDGET: Final = expand(
+    "1 - (1 - "
+    + _SINCE.format("path_slo_good_messages_total")
+    + " / ("
+    + _SINCE.format("path_slo_messages_total")
+    + " > 0))"
+    ' / (1 - max by (mesh, path, slo) (path_slo_objective_ratio{mesh=~"$mesh"}))'
+)
+BUDGET_WORST: Final = f"bottomk(8, {BUDGET})"
+
+WORST_P99: Final = expand(
+    "topk(5, histogram_quantile(0.99, sum by (le, path)"
+    ' (rate(path_response_latency_seconds_bucket{mesh=~"$mesh"}[5m]))))'
+)
+MISSING_BY_PATH: Final = expand('sum by (path) (path_suspect_messages{mesh=~"$mesh"})')
+LOST_BY_PATH: Final = expand('sum by (path) (path_window_messages{mesh=~"$mesh",class="lost"})')
+QUEUES_AT_RISK: Final = expand(
+    'topk(5, broker_queue_messages{mesh=~"$mesh"} and on (mesh, broker, queue) broker_queue_consumers == 0)'
+)
+PROGRESS: Final = expand("time() - max(stream_last_progress_timestamp_seconds)")
+ERRORS: Final = expand("sum(increase(exporter_accounting_errors_total[$__range]))")

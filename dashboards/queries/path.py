@@ -1,0 +1,80 @@
+"""What is asked about one path."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dashboards.promql import expand
+
+_P: Final = 'mesh=~"$mesh",path="$path"'
+
+
+def _one(expression: str) -> str:
+    """`%` stands for what selects the path."""
+    return expand(expression.replace("%", _P))
+
+
+STATE: Final = _one(
+    "max("
+    ' label_replace(path_window_end_timestamp_seconds{%} * 0, "is", "fine", "", "")'
+    ' or label_replace(1 * (max by (mesh, path) (path_window_latency_seconds{%,basis="response",quantile="0.99"})'
+    ' > bool on (mesh, path) max by (mesh, path) (path_slo_bound_seconds)), "is", "slow", "", "")'
+    ' or label_replace(2 * (path_window_messages{%,class="unobserved"} > bool 0), "is", "blind", "", "")'
+    ' or label_replace(3 * (path_window_messages{%,class="lost"} > bool 0), "is", "losing", "", "")'
+    ' or label_replace(3 * (path_suspect_messages{%} > bool 0), "is", "suspect", "", "")'
+    ' or label_replace(4 * (path_outage_seconds{%} > bool 1), "is", "outage", "", "")'
+    ' or label_replace(5 * path_maintenance{%}, "is", "maintenance", "", "")'
+    ")"
+)
+P99: Final = _one('max(path_window_latency_seconds{%,basis="response",quantile="0.99"})')
+LOST: Final = _one(
+    'round(sum(increase(path_messages_total{%,class="lost"}[$__range]))'
+    ' - (sum(increase(path_reclassified_messages_total{%,from="lost"}[$__range])) or vector(0)))'
+)
+REFUSED: Final = _one('round(sum(increase(path_messages_total{%,class="refused"}[$__range])))')
+OUTAGE_TOTAL: Final = _one("sum(increase(path_outage_seconds_total{%}[$__range]))")
+AGE: Final = _one("clamp_min(time() - max(path_last_received_timestamp_seconds{%}), 0)")
+RATE: Final = _one("sum(rate(path_sent_messages_total{%}[$__rate_interval]))")
+WHO: Final = _one("path_info{%}")
+
+SLI: Final = _one(
+    "sum by (slo) (rate(path_slo_good_messages_total{%}[$__rate_interval]))"
+    " / sum by (slo) (rate(path_slo_messages_total{%}[$__rate_interval]))"
+)
+BURN: Final = _one(
+    "(1 - sum by (slo) (rate(path_slo_good_messages_total{%}[1h])) / (sum by (slo) (rate(path_slo_messages_total{%}[1h])) > 0))"
+    " / (1 - max by (slo) (path_slo_objective_ratio{%}))"
+)
+BUDGET: Final = _one(
+    "1 - (1 - sum by (slo) (increase(path_slo_good_messages_total{%}[30d])) / (sum by (slo) (increase(path_slo_messages_total{%}[30d])) > 0))"
+    " / (1 - max by (slo) (path_slo_objective_ratio{%}))"
+)
+
+HEATMAP: Final = _one("sum by (le) (increase(path_response_latency_seconds_bucket{%}[$__rate_interval]))")
+RESPONSE: Final = _one('max by (quantile) (path_window_latency_seconds{%,basis="response"})')
+SERVICE: Final = _one('max(path_window_latency_seconds{%,basis="service",quantile="0.99"})')
+BOUND: Final = _one("min(path_slo_bound_seconds{%})")
+
+CLASSES: Final = _one("sum by (class) (path_window_messages{%})")
+SUSPECT: Final = _one("sum(path_suspect_messages{%})")
+PENDING: Final = _one("sum(path_pending_messages{%})")
+OUTAGE: Final = _one("max(path_outage_seconds{%})")
+
+JITTER: Final = _one("max by (quantile) (path_window_jitter_seconds{%})")
+JITTER_MAX: Final = _one("max(path_window_jitter_max_seconds{%})")
+JITTER_MIN: Final = _one("min(path_window_jitter_min_seconds{%})")
+
+ODD: Final = {
+    kind: _one(f"sum(increase(path_{kind}_messages_total{{%}}[$__rate_interval]))")
+    for kind in ("duplicate", "redelivered", "reordered", "late", "unexpected", "foreign", "negative_latency")
+}
+ASKED: Final = _one("sum(rate(probe_schedule_lag_seconds_count{%}[$__rate_interval]))")
+SENT: Final = _one("sum(rate(path_sent_messages_total{%}[$__rate_interval]))")
+RECEIVED: Final = _one('sum(rate(probe_messages_total{%,outcome="received"}[$__rate_interval]))')
+UNSENT: Final = _one("sum by (reason) (rate(path_unsent_messages_total{%}[$__rate_interval]))")
+ENDS: Final = _one("min by (end, site) (probe_end_up{%})")
+
+P50: Final = _one('max(path_window_latency_seconds{%,basis="response",quantile="0.5"})')
+CLOCK: Final = _one("max(path_clock_offset_seconds{%})")
+CLOCK_HIGH: Final = _one("max(path_clock_offset_seconds{%}) + max(path_clock_error_bound_seconds{%})")
+CLOCK_LOW: Final = _one("max(path_clock_offset_seconds{%}) - max(path_clock_error_bound_seconds{%})")

@@ -1,0 +1,98 @@
+"""What is asked about meshes and their routers."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dashboards.promql import expand
+
+
+def _some(expression: str) -> str:
+    """`%` stands for what selects the routers."""
+    return expand(expression.replace("%", 'mesh=~"$mesh",router=~"$router"'))
+
+
+def _id(expression: str, label: str, into: str) -> str:
+    """Two meshes may have routers of the same name."""
+    return f'label_join({expression}, "{into}", "/", "mesh", "{label}")'
+
+
+# Grafana's node graph wants columns of just these names: id, title, source, target, color, mainstat.
+_FLOW: Final = '(sum by (mesh, router) (rate(router_deliveries_total{mesh=~"$mesh",flow=~"ingress|transit"}[$__rate_interval])) or 0 * sum by (mesh, router) (router_up))'
+NODES: Final = expand(
+    "label_replace(label_replace("
+    + _id(
+        f'(label_replace({_FLOW} and on (mesh, router) router_up{{mesh=~"$mesh"}} == 1, "color", "green", "", "")'
+        ' or label_replace(0 * sum by (mesh, router) (router_up{mesh=~"$mesh"} == 0), "color", "red", "", ""))',
+        "router",
+        "id",
+    )
+    + ', "title", "$1", "router", "(.*)"), "subtitle", "$1", "mesh", "(.*)")'
+)
+EDGES: Final = expand(
+    _id(
+        _id(
+            _id('max by (mesh, id, source, target) (mesh_edge_up{mesh=~"$mesh"})', "id", "id"),
+            "source",
+            "source",
+        ),
+        "target",
+        "target",
+    )
+)
+
+UP: Final = _some("min by (mesh, router) (router_up{%})")
+EDGE_UP: Final = expand('min by (id) (mesh_edge_up{mesh=~"$mesh"})')
+INGRESS: Final = _some(
+    'sum by (router, flow) (rate(router_deliveries_total{%,flow=~"ingress|egress|transit"}[$__rate_interval]))'
+)
+NOT_DELIVERED: Final = _some(
+    'sum by (router, outcome) (rate(router_outcomes_total{%,outcome=~"dropped.*|released|modified|rejected"}[$__rate_interval])) > 0'
+)
+BACKLOG: Final = _some(
+    'sum by (router, peer) (router_link_undelivered_messages{%,peer!="",type!="router-control"})'
+    ' + sum by (router, peer) (router_link_unsettled_messages{%,peer!="",type!="router-control"})'
+)
+END_BACKLOG: Final = _some(
+    'sum by (router, address) (router_link_undelivered_messages{%,address!=""})'
+    ' + sum by (router, address) (router_link_unsettled_messages{%,address!=""}) > 0'
+)
+STARVED: Final = _some("max by (router, peer, address) (router_link_zero_credit_seconds{%}) > 0")
+DELAYED: Final = _some(
+    "sum by (router, threshold) (rate(router_delayed_deliveries_total{%}[$__rate_interval]))"
+)
+STUCK: Final = _some(
+    "sum by (router) (router_stuck_deliveries{%}) + sum by (router) (router_blocked_links{%})"
+)
+WHO: Final = expand(
+    'topk(20, sum by (mesh, ingress, egress) (rate(mesh_deliveries_total{mesh=~"$mesh"}[$__range])) > 0)'
+)
+MEMORY: Final = _some('max by (router, kind) (router_memory_bytes{%,kind="resident"})')
+TYPES: Final = _some("topk(10, sum by (router, type) (router_allocator_held_bytes{%}))")
+NOT_UP: Final = _some(
+    "max by (router, name, what) ("
+    ' label_replace(router_connector_up{%} == 0, "what", "connector", "", "")'
+    ' or label_replace(router_auto_link_up{%} == 0, "what", "auto-link", "", "")'
+    ' or label_replace(router_link_route_up{%} == 0, "what", "link route", "", ""))'
+)
+DIFFERENCES: Final = expand('sum by (mesh, kind) (mesh_topology_differences{mesh=~"$mesh"})')
+UPTIME: Final = _some("time() - max by (router) (router_start_time_seconds{%})")
+KINDS: Final = _some("max by (mesh, router, flavour, version, mode) (router_info{%})")
+CONNECTIONS: Final = _some("sum by (router) (router_connections{%})")
+LINKS: Final = _some("sum by (router) (router_links{%})")
+ADDRESSES: Final = _some(
+    'topk(10, sum by (address) (rate(router_address_deliveries_total{%,flow="ingress"}[$__rate_interval])))'
+)
+TABLE_UP: Final = _some("min by (mesh, router) (router_up{%})")
+TABLE_UPTIME: Final = _some("time() - max by (mesh, router) (router_start_time_seconds{%})")
+TABLE_CONNECTIONS: Final = _some("sum by (mesh, router) (router_connections{%})")
+TABLE_FLOW: Final = _some(
+    'sum by (mesh, router) (rate(router_deliveries_total{%,flow="ingress"}[$__rate_interval]))'
+)
+TABLE_BACKLOG: Final = _some(
+    'sum by (mesh, router) (router_link_undelivered_messages{%,type!="router-control"} + router_link_unsettled_messages{%,type!="router-control"})'
+)
+TABLE_DROPPED: Final = _some(
+    'round(sum by (mesh, router) (increase(router_outcomes_total{%,outcome=~"dropped.*|released|modified|rejected"}[$__range])))'
+)
+TABLE_MEMORY: Final = _some('max by (mesh, router) (router_memory_bytes{%,kind="resident"})')

@@ -1,0 +1,302 @@
+"""The house style of all dashboards, set once: colours, thresholds, words for states, and what each panel has."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from grafana_foundation_sdk.builders import (
+    bargauge,
+    common,
+    dashboard,
+    heatmap,
+    nodegraph,
+    prometheus,
+    stat,
+    statetimeline,
+    table,
+    text,
+    timeseries,
+)
+from grafana_foundation_sdk.models import common as common_models
+from grafana_foundation_sdk.models import dashboard as models
+from grafana_foundation_sdk.models import prometheus as prometheus_models
+
+SOURCE: Final = models.DataSourceRef(type_val="prometheus", uid="${datasource}")
+TAG: Final = "inflight"
+GREEN, YELLOW, ORANGE, RED, BLUE, PURPLE, GREY = (
+    *("green", "#EAB839", "orange", "red", "blue", "purple", "#8e8e8e"),
+)
+CLASS_COLOURS: Final = {"received": GREEN, "refused": YELLOW, "lost": RED, "unobserved": GREY}
+
+Steps = tuple[tuple[float | None, str], ...]
+PLAIN: Final[Steps] = ((None, GREEN),)
+NONE_IS_GOOD: Final[Steps] = ((None, GREEN), (1, RED))  # for whole numbers
+SOME_IS_ODD: Final[Steps] = ((None, GREEN), (1, YELLOW))
+ALL_IS_GOOD: Final[Steps] = ((None, RED), (1, GREEN))  # for 0 and 1, and for ratios
+BUDGET: Final[Steps] = ((None, RED), (0, ORANGE), (0.25, YELLOW), (0.5, GREEN))
+FILL: Final[Steps] = ((None, GREEN), (0.7, YELLOW), (0.85, RED))
+SHARE_OF_BOUND: Final[Steps] = ((None, GREEN), (0.8, YELLOW), (1, RED))
+AGE: Final[Steps] = ((None, GREEN), (10, YELLOW), (30, RED))
+
+UP: Final = {"1": ("up", GREEN), "0": ("down", RED)}
+# The numbers stand in queries/overview.py; the worst is the highest.
+PATH_STATES: Final = {
+    "0": ("fine", GREEN),
+    "1": ("slow", YELLOW),
+    "2": ("blind", PURPLE),
+    "3": ("losing", ORANGE),
+    "4": ("outage", RED),
+    "5": ("maintenance", BLUE),
+}
+
+AnyPanel = (
+    timeseries.Panel
+    | stat.Panel
+    | table.Panel
+    | bargauge.Panel
+    | statetimeline.Panel
+    | heatmap.Panel
+    | nodegraph.Panel
+)
+
+
+def query(expression: str, legend: str = "", *, ref: str = "A") -> prometheus.Dataquery:
+    """A query over the shown time."""
+    built = prometheus.Dataquery().expr(expression).ref_id(ref).range()
+    return built.legend_format(legend or "__auto")
+
+
+def instant(expression: str, legend: str = "", *, ref: str = "A") -> prometheus.Dataquery:
+    """A query of the state at the end of the shown time."""
+    return prometheus.Dataquery().expr(expression).ref_id(ref).instant().legend_format(legend or "__auto")
+
+
+def rows(expression: str, *, ref: str = "A") -> prometheus.Dataquery:
+    """The same as a table: a row for each series, a column for each label."""
+    return instant(expression, ref=ref).format(prometheus_models.PromQueryFormat.TABLE)
+
+
+def thresholds(steps: Steps) -> dashboard.ThresholdsConfig:
+    return (
+        dashboard.ThresholdsConfig()
+        .mode(models.ThresholdsMode.ABSOLUTE)
+        .steps([models.Threshold(value=value, color=colour) for value, colour in steps])
+    )
+
+
+def mappings(words: dict[str, tuple[str, str]]) -> list[models.ValueMapping]:
+    """Words and colours for numbers."""
+    results = {
+        value: models.ValueMappingResult(text=word, color=colour, index=index)
+        for index, (value, (word, colour)) in enumerate(words.items())
+    }
+    return [models.ValueMap(options=results)]
+
+
+def override(panel: Any, name: str, **properties: object) -> Any:
+    """Change a field by its name, or by a regular expression between slashes; keys as Grafana has them."""
+    values = [
+        models.DynamicConfigValue(key.replace("__", "."), value.build() if hasattr(value, "build") else value)
+        for key, value in properties.items()
+    ]
+    by_regexp = name.startswith("/")
+    return (panel.override_by_regexp if by_regexp else panel.override_by_name)(name, values)
+
+
+def colour(name: str) -> dict[str, str]:
+    return {"mode": "fixed", "fixedColor": name}
+
+
+def _common(panel: Any, title: str, about: str, unit: str, steps: Steps, size: tuple[int, int]) -> Any:
+    width, height = size
+    return (
+        panel.title(title)
+        .description(about)
+        .unit(unit)
+        .thresholds(thresholds(steps))
+        .datasource(SOURCE)
+        .span(width)
+        .height(height)
+    )
+
+
+def lines(
+    title: str,
+    about: str,
+    unit: str,
+    queries: list[prometheus.Dataquery],
+    *,
+    size: tuple[int, int] = (12, 8),
+    steps: Steps = PLAIN,
+    stacked: bool = False,
+    bars: bool = False,
+    show_steps: bool = False,
+    table_legend: bool = True,
+) -> timeseries.Panel:
+    """Series over time."""
+    legend = (
+        common.VizLegendOptions()
+        .display_mode(
+            common_models.LegendDisplayMode.TABLE if table_legend else common_models.LegendDisplayMode.LIST
+        )
+        .placement(common_models.LegendPlacement.BOTTOM)
+        .show_legend(True)
+        .calcs(["lastNotNull", "max"] if table_legend else [])
+    )
+    panel = _common(timeseries.Panel(), title, about, unit, steps, size)
+    panel = (
+        panel.targets(queries)
+        .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.PALETTE_CLASSIC_BY_NAME))
+        .legend(legend)
+        .tooltip(
+            common.VizTooltipOptions()
+            .mode(common_models.TooltipDisplayMode.MULTI)
+            .sort(common_models.SortOrder.DESCENDING)
+        )
+        .line_width(1)
+        .fill_opacity(70 if bars else 25 if stacked else 6)
+        .show_points(common_models.VisibilityMode.NEVER)
+        .axis_soft_min(0)
+    )
+    if bars:
+        panel = panel.draw_style(common_models.GraphDrawStyle.BARS).line_width(0)
+    if stacked:
+        panel = panel.stacking(common.StackingConfig().mode(common_models.StackingMode.NORMAL).group("A"))
+    if show_steps:
+        panel = panel.thresholds_style(
+            common.GraphThresholdsStyleConfig().mode(common_models.GraphTresholdsStyleMode.DASHED)
+        )
+    built: timeseries.Panel = panel
+    return built
+
+
+def figures(
+    title: str,
+    about: str,
+    unit: str,
+    queries: list[prometheus.Dataquery],
+    *,
+    size: tuple[int, int] = (4, 4),
+    steps: Steps = PLAIN,
+    sparkline: bool = False,
+    words: dict[str, tuple[str, str]] | None = None,
+    names: bool = False,
+    none: str = "no data",
+) -> stat.Panel:
+    """Big numbers."""
+    panel = _common(stat.Panel(), title, about, unit, steps, size)
+    panel = (
+        panel.targets(queries)
+        .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.THRESHOLDS))
+        .reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]).values(False))
+        .graph_mode(
+            common_models.BigValueGraphMode.AREA if sparkline else common_models.BigValueGraphMode.NONE
+        )
+        .color_mode(common_models.BigValueColorMode.VALUE)
+        .text_mode(
+            common_models.BigValueTextMode.VALUE_AND_NAME if names else common_models.BigValueTextMode.AUTO
+        )
+        .no_value(none)
+    )
+    if words:
+        panel = panel.mappings(mappings(words))
+    built: stat.Panel = panel
+    return built
+
+
+def bars(
+    title: str,
+    about: str,
+    unit: str,
+    queries: list[prometheus.Dataquery],
+    *,
+    size: tuple[int, int] = (8, 8),
+    steps: Steps = PLAIN,
+    least: float = 0,
+    most: float | None = None,
+    none: str = "no data",
+) -> bargauge.Panel:
+    """A bar for each series."""
+    panel = _common(bargauge.Panel(), title, about, unit, steps, size)
+    panel = (
+        panel.targets(queries)
+        .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.THRESHOLDS))
+        .reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]).values(False))
+        .display_mode(common_models.BarGaugeDisplayMode.BASIC)
+        .orientation(common_models.VizOrientation.HORIZONTAL)
+        .show_unfilled(True)
+        .min(least)
+        .no_value(none)
+    )
+    built: bargauge.Panel = panel if most is None else panel.max(most)
+    return built
+
+
+def states(
+    title: str,
+    about: str,
+    queries: list[prometheus.Dataquery],
+    words: dict[str, tuple[str, str]],
+    *,
+    size: tuple[int, int] = (24, 7),
+) -> statetimeline.Panel:
+    """What state each was in, over time."""
+    panel = _common(statetimeline.Panel(), title, about, "short", PLAIN, size)
+    built: statetimeline.Panel = (
+        panel.targets(queries)
+        .mappings(mappings(words))
+        .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.THRESHOLDS))
+        .merge_values(True)
+        .show_value(common_models.VisibilityMode.NEVER)
+        .row_height(0.8)
+        .fill_opacity(80)
+        .line_width(0)
+        .legend(
+            common.VizLegendOptions()
+            .show_legend(True)
+            .display_mode(common_models.LegendDisplayMode.LIST)
+            .placement(common_models.LegendPlacement.BOTTOM)
+        )
+    )
+    return built
+
+
+def grid(
+    title: str,
+    about: str,
+    queries: list[prometheus.Dataquery],
+    columns: dict[str, str],
+    *,
+    size: tuple[int, int] = (24, 8),
+    sort: str | None = None,
+    steps: Steps = PLAIN,
+    none: str = "none",
+) -> table.Panel:
+    """A table; `columns` are the fields that are shown, in this order, with the words above them."""
+    organised = {
+        "renameByName": columns,
+        "indexByName": {name: index for index, name in enumerate(columns)},
+        "excludeByName": {},
+    }
+    include = "^(" + "|".join(columns).replace("#", r"\#") + ")$"
+    panel = _common(table.Panel(), title, about, "short", steps, size)
+    panel = (
+        panel.targets(queries)
+        .with_transformation(models.DataTransformerConfig("merge", options={}))
+        .with_transformation(
+            models.DataTransformerConfig(
+                "filterFieldsByName", options={"include": {"pattern": include.replace(r"\#", "#")}}
+            )
+        )
+        .with_transformation(models.DataTransformerConfig("organize", options=organised))
+        .cell_height(common_models.TableCellHeight.SM)
+        .no_value(none)
+    )
+    if sort is not None:
+        panel = panel.sort_by([common.TableSortByFieldState().display_name(sort).desc(True)])
+    built: table.Panel = panel
+    return built
+
+
+def note(content: str, *, size: tuple[int, int]) -> text.Panel:
+    return text.Panel().title("").content(content).span(size[0]).height(size[1])

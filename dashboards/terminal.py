@@ -28,7 +28,9 @@ COLOURS: Final = {
 }
 _UNKNOWN: Final = "–"
 _FIGURES: Final = {"p50": 6, "p99": 7, "max": 7, "rate": 6, "lost": 5, "jitter": 6, "age": 5}  # least width
-_QUEUES: Final = 8
+_ROUTERS: Final = 8
+_LINKS: Final = 6
+_QUEUES: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,24 +119,34 @@ def _row(path: Json, now_seconds: float) -> list[Text]:
 
 
 def _routers(state: Json) -> Table:
-    table = _small("router", "state", "version", "waiting", "unsettled")
-    for router in state["routers"]:
+    table = _small("router", "state", "waiting", "unsettled", "msg/s", "version")
+    routers = sorted(state["routers"], key=lambda router: (router["up"], router["router"]))
+    for router in routers[:_ROUTERS]:
         table.add_row(
             Text(clean(router["router"])),
-            _up(up=router["up"]),
-            Text(clean(router["version"])),
+            _up(router),
             Text(count(router["undelivered"])),
             Text(count(router["unsettled"])),
+            Text(_rate(router["rate"])),
+            Text(clean(router["version"])),
         )
+    _and_more(table, len(routers) - _ROUTERS)
     return table
 
 
-def _edges(state: Json) -> Text:
-    text = Text("links   ", style="dim")
-    for edge in state["edges"]:
-        text.append(f"{clean(edge['source'])} — {clean(edge['target'])} ", style="default")
-        text.append_text(_up(up=edge["up"])).append("   ")
-    return text
+def _edges(state: Json) -> Table:
+    table = _small("link", "state", "waiting", "unsettled", "msg/s")
+    edges = sorted(state["edges"], key=lambda edge: (edge["up"], edge["id"]))
+    for edge in edges[:_LINKS]:
+        table.add_row(
+            Text(f"{clean(edge['source'])} — {clean(edge['target'])}"),
+            _up(edge),
+            Text(count(edge["undelivered"])),
+            Text(count(edge["unsettled"])),
+            Text(_rate(edge["rate"])),
+        )
+    _and_more(table, len(edges) - _LINKS)
+    return table
 
 
 def _queues(state: Json) -> Table:
@@ -152,8 +164,7 @@ def _queues(state: Json) -> Table:
                 for name in ("in_rate", "out_rate")
             ),
         )
-    if len(queues) > _QUEUES:
-        table.add_row(Text(f"… and {len(queues) - _QUEUES} more", style="dim"))
+    _and_more(table, len(queues) - _QUEUES)
     return table
 
 
@@ -164,8 +175,27 @@ def _small(*columns: str) -> Table:
     return table
 
 
-def _up(*, up: bool) -> Text:
-    return Text("up", style="green") if up else Text("DOWN", style="bold white on red")
+def _up(item: Json) -> Text:
+    if item["stale"]:
+        return Text("not heard of", style="magenta")
+    return Text("up", style="green") if item["up"] else Text("DOWN", style="bold white on red")
+
+
+def _rate(value: float | None) -> str:
+    return _UNKNOWN if value is None else count(value)
+
+
+def _and_more(table: Table, hidden: int) -> None:
+    if hidden > 0:
+        table.add_row(Text(f"… and {hidden} more", style="dim"))
+
+
+def below(state: Json) -> int:
+    """How many lines the network takes below the paths."""
+    shown = (("routers", _ROUTERS), ("edges", _LINKS), ("queues", _QUEUES))
+    return sum(
+        1 + min(len(state[name]), most) + (len(state[name]) > most) for name, most in shown if state[name]
+    )
 
 
 def latency(value: float | None) -> str:

@@ -40,8 +40,8 @@ export class Mesh {
 
   show({ routers, edges }) {
     this.section.hidden = !routers.length;
-    this.routers.show(routers);
-    this.edges.show(edges);
+    this.routers.show([...routers].sort((a, b) => a.up - b.up || (a.router < b.router ? -1 : 1)));
+    this.edges.show([...edges].sort((a, b) => a.up - b.up || (a.id < b.id ? -1 : 1)));
     const seen = JSON.stringify([routers.map((r) => [r.mesh, r.router, word(r)]), edges.map((e) => [e.mesh, e.id, word(e)])]);
     if (seen !== this.drawn) {
       this.drawn = seen;

@@ -16,7 +16,7 @@ from rich.live import Live
 from rich.text import Text
 
 from dashboards.keys import Keys
-from dashboards.terminal import SORTS, Choice, screen, selected
+from dashboards.terminal import SORTS, Choice, below, screen, selected
 from dashboards.viewer import Viewer
 from deploy.errors import Problem
 from deploy.signals import stop_on_signals
@@ -102,7 +102,4 @@ def _render(reader: _Reader, viewer: Viewer, console: Console) -> Group:
 
 def _rows(state: dict[str, Any], console: Console) -> int:
     """How many paths fit, with the network below them and the lines around."""
-    below = (
-        2 + len(state["routers"]) + min(9, len(state["queues"])) if state["routers"] or state["queues"] else 0
-    )
-    return max(3, console.height - 6 - below)
+    return max(3, console.height - 5 - below(state))

@@ -130,6 +130,9 @@ class Consumer:
                 self._one(topic, apply, record)
             if partition.topic == self._windows and self._offsets is not None:
                 self._offsets.setdefault(partition.topic, {})[partition.partition] = records[-1].offset + 1
+            if partition.topic == self._events:
+                # Windows counted without knowing of a maintenance must not be counted again knowing of it.
+                self._next_save = 0.0
 
     def _one(self, topic: str, apply: Apply, record: Any) -> None:
         if record.value is None:

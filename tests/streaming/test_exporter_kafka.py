@@ -189,18 +189,6 @@ def test_serves_no_counters_before_it_has_caught_up(export: Export, tmp_path: Pa
     assert export.end() == 0
 
 
-def test_damaged_state_is_put_aside(export: Export, put: Callable[..., None]) -> None:
-    """A state file that cannot be read is kept beside, told, and counting starts from 0."""
-    export.state.mkdir()
-    (export.state / "exporter.json").write_text('{"v": 1, "paths": 7}')
-    export.start()
-    export.ready()
-    assert (export.state / "exporter.damaged").exists()
-    put("windows", window())
-    wait_until(lambda: export.value("path_sent_messages_total") == 50, 10, "the window")
-    assert "counters start from 0" in export.log.read_text()
-
-
 def test_newer_state_is_refused(export: Export) -> None:
     """A state of a newer version is not thrown away: the command says so and ends with status 2."""
     export.state.mkdir()
@@ -211,3 +199,34 @@ def test_newer_state_is_refused(export: Export) -> None:
     export.process = None
     assert "use the newer program" in export.log.read_text()
     assert [file.name for file in export.state.iterdir()] == ["exporter.json"]
+
+
+def test_goes_on_when_kafka_comes_back(tmp_path: Path) -> None:
+    """While Kafka is down what is known stays served; afterwards every window counts once."""
+    from deploy.embedded.kafka import Kafka  # noqa: PLC0415 -- as in conftest: most test runs do without it
+
+    with Kafka.alone(tmp_path / "kafka") as own:
+        own.make_topics("own", (topics.WINDOWS, topics.LIVE, topics.EVENTS))
+        export = Export(own.bootstrap, "own", tmp_path)
+        export.start()
+        try:
+            export.ready()
+            _send(own.bootstrap, window(number=0))
+            wait_until(lambda: export.value("path_sent_messages_total") == 50, 10, "the window")
+            own.kill()
+            assert export.value("path_sent_messages_total") == 50
+            own.start()
+            _send(own.bootstrap, window(number=0), window(number=1))
+            wait_until(lambda: export.value("path_sent_messages_total") == 100, 30, "the second window")
+            assert export.end() == 0
+        finally:
+            if export.process is not None:
+                export.end(signal.SIGKILL)
+
+
+def _send(bootstrap: str, *values: WindowRow) -> None:
+    producer = KafkaProducer(bootstrap_servers=bootstrap)
+    for value in values:
+        producer.send("own.windows", key=value["path"].encode(), value=encode(value))
+    producer.flush(20)
+    producer.close()

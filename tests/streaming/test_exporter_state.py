@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from made_counts import Made
 from made_rows import LENGTH, live, window
 
-from streaming.exporter.saved import StateFile
+from collectors.config import Kafka
+from streaming.exporter.consumer import Consumer
+from streaming.exporter.saved import DamagedState, StateFile
 from streaming.rows import WindowRow
 
 
@@ -83,3 +85,36 @@ def test_state_holds_all_that_is_shown(tmp_path: Path) -> None:
     assert made.exporter.render() == before
     assert json.loads((tmp_path / "exporter.json").read_text())["v"] == 1
     assert [file.name for file in tmp_path.iterdir()] == ["exporter.json"]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"v": 1, "paths": 7}', '{"v": 1, "prefix": "other", "paths": {}, "offsets": {}}']
+)
+def test_a_damaged_state_is_put_aside(tmp_path: Path, text: str) -> None:
+    """A state that cannot be read, or is of other topics, is kept beside, and counting starts from 0."""
+    made = Made()
+    made.feed(window(number=0))
+    file = tmp_path / "exporter.json"
+    file.write_text(text)
+    made.start()
+    kafka = Kafka(servers=("127.0.0.1:1",))
+    Consumer(made.exporter, kafka, StateFile(file, "inflight")).load()
+    assert (tmp_path / "exporter.damaged").read_text() == text
+    assert not file.exists()
+    assert made.value("path_sent_messages_total") == 0
+
+
+def test_a_state_that_breaks_off_fills_nothing(tmp_path: Path) -> None:
+    """Where one path of many cannot be read, none of them is taken."""
+    made = Made()
+    made.feed(window(number=0), window("other"))
+    state = StateFile(tmp_path / "exporter.json", "inflight")
+    state.save(made.exporter, {})
+    value = json.loads(state.file.read_text())
+    del value["paths"]["other"]["counts"]
+    state.file.write_text(json.dumps(value))
+    made.start()
+    with pytest.raises(DamagedState, match="holds no state"):
+        state.load(made.exporter)
+    assert made.value("path_sent_messages_total") == 0
+    assert list(made.exporter.paths) == ["east-west"]

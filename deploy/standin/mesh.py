@@ -53,9 +53,14 @@ class Mesh:
         link.open()
         self._control[name] = self.router.adopt_out(peer, link, "router-control", "Lqdhello")
         self.neighbours[name] = peer
-        self.changed = True
         for advert in self.router.topology.adverts.values():
-            self._say(self._control[name], advert)
+            if advert.router != self.router.id:
+                self._say(self._control[name], advert)
+        # My own only as it is now: the old one would tell that I am not connected to whom I tell it.
+        told = self._sequence
+        self.advertise()
+        if self._sequence == told:
+            self._say(self._control[name], self.router.topology.adverts[self.router.id])
 
     def left(self, peer: Peer) -> None:
         name = peer.container or ""

@@ -142,6 +142,7 @@ class KafkaSink:
             self._producer.close(timeout=1)
 
     def _step(self) -> None:
+        self._reap()
         if self._producer is None:
             self._producer = KafkaProducer(
                 **self._kwargs,
@@ -158,7 +159,6 @@ class KafkaSink:
                 allow_auto_create_topics=False,
                 reconnect_backoff_max_ms=2_000,
             )
-        self._reap()
         most = (0 if self._in_flight else 1) if self._alone else _IN_FLIGHT - len(self._in_flight)
         frames = self._spool.take(most)
         for frame in frames:
@@ -180,6 +180,7 @@ class KafkaSink:
                 self._delivered(frame)
             elif isinstance(future.exception, MessageSizeTooLargeError) and self._alone:
                 self._too_large(frame, future.exception)
+                self._close_producer()  # it fails all that follows, too
             else:
                 if isinstance(future.exception, MessageSizeTooLargeError):
                     # The client fails the records beside it, too: each is tried alone to find the one.
@@ -206,13 +207,16 @@ class KafkaSink:
         if self.problem != text:
             _log.warning("records wait on disk: Kafka at %s: %s", ",".join(self._config.servers), text)
         self.problem = text
-        producer, self._producer = self._producer, None
         self._in_flight.clear()
         again = self._spool.rewind()
         self._alone = again if self._alone else 0
+        self._close_producer()
+        self._stopping.wait(_RETRY_SECONDS)
+
+    def _close_producer(self) -> None:
+        producer, self._producer = self._producer, None
         if producer is not None:
             producer.close(timeout=0)
-        self._stopping.wait(_RETRY_SECONDS)
 
     # -- what is given up
 

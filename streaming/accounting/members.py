@@ -28,7 +28,7 @@ class View:
 
     members: list[End]
     senders: int  # by name
-    receivers: int
+    receivers: int  # by name, that were there all the time
     blind_ns: int  # of seconds that begin before, something may have arrived unobserved
     sender_gap: bool
     detached: spans.Spans  # of the receivers
@@ -100,7 +100,7 @@ class Members:
         """Of the window from `start_ns`, whose messages may arrive until `deadline_ns`."""
         members: list[End] = []
         lives: dict[str, Life] = {}
-        covered: list[tuple[int, int]] = []
+        covered: dict[str, spans.Spans] = {}
         unseen: list[tuple[int, int]] = []
         detached: spans.Spans = []
         sender_gap = False
@@ -118,13 +118,15 @@ class Members:
                 sender_gap = sender_gap or bool(missed)
             else:
                 unseen += missed
-                covered.append((life.start_ns, deadline_ns if life.stop_ns is None else life.stop_ns))
+                stop_ns = deadline_ns if life.stop_ns is None else life.stop_ns
+                covered.setdefault(end.name, []).append((life.start_ns, stop_ns))
                 detached += end.detached
-        unseen += spans.uncovered(covered, start_ns, deadline_ns)
+        together = [span for each in covered.values() for span in each]
+        unseen += spans.uncovered(together, start_ns, deadline_ns)
         return View(
             members=sorted(members, key=lambda end: end.key),
             senders=len({end.name for end in members if end.role == "sender"}),
-            receivers=len({end.name for end in members if end.role == "receiver"}),
+            receivers=sum(not spans.uncovered(each, start_ns, deadline_ns) for each in covered.values()),
             blind_ns=max((min(to_ns, deadline_ns) for _, to_ns in unseen), default=0),
             sender_gap=sender_gap,
             detached=detached,

@@ -21,7 +21,7 @@ FLAGS: Final[dict[str, bool]] = {
     "clock_unknown": True,  # a receiver's times were compared as they are
     "dead_letters": True,  # a record of this window was refused
     "ledger_incomplete": True,  # `sent` may be too low, an outcome out of date
-    "members_missing": True,  # fewer ends than configured
+    "members_missing": True,  # fewer senders than configured, or receivers that were there all the time
     "receiver_gap": False,  # something may have arrived unobserved ...
     "unobserved": True,  # ... and messages are missing that may have
     "unexpected": True,  # numbers arrived that no ledger covers

@@ -4,6 +4,8 @@ Written from streaming/accounting.md, and sharing no code with what it judges. I
 for labels and encodings; percentiles are exact ones.
 """
 
+# ruff: noqa: C901, PLR0912, PLR0915 -- one rule after the other, as the contract tells them
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -17,7 +19,14 @@ SECOND = 1_000_000_000
 REFUSALS = ("rejected", "released", "modified")
 QUANTILES = {"50": 2, "90": 10, "95": 20, "99": 100, "99.9": 1_000, "99.99": 10_000}
 CLASSES = ("received", "refused", "lost", "unobserved")
-DOUBTFUL = {"clock_unknown", "dead_letters", "ledger_incomplete", "members_missing", "unobserved", "unexpected"}
+DOUBTFUL = {
+    "clock_unknown",
+    "dead_letters",
+    "ledger_incomplete",
+    "members_missing",
+    "unobserved",
+    "unexpected",
+}
 
 
 @dataclass
@@ -134,7 +143,9 @@ class Oracle:
             return []
         self.senders, self.receivers = header.senders, header.receivers
         self._data(record)
-        living_senders = [e.run for e in self.ends.values() if e.role == "sender" and self._life(e)[1] is None]
+        living_senders = [
+            e.run for e in self.ends.values() if e.role == "sender" and self._life(e)[1] is None
+        ]
         self._header(end, header, living_senders)
         if key not in self.ends:
             self.ends[key] = end
@@ -328,8 +339,8 @@ class Oracle:
                 found.append(row)
         return found
 
-    def _blind(self, window: OracleWindow) -> tuple[list[OracleEnd], int, bool]:
-        """Members, until when something may have arrived unobserved, and whether a sender has a gap."""
+    def _blind(self, window: OracleWindow) -> tuple[list[OracleEnd], int, bool, int]:
+        """Members; until when something may have arrived unobserved; a sender's gap; steady receivers."""
         start, deadline = window.start, window.start + self.rules.window_ns + self.rules.settle_ns
         members, blind, sender_gap, lives = [], 0, False, []
         for end in self.ends.values():
@@ -343,22 +354,29 @@ class Oracle:
                 sender_gap = sender_gap or bool(gaps)
             else:
                 blind = max([blind, *(min(b, deadline) for _, b in gaps)])
-                lives.append((born, deadline if stop is None else stop))
-        # The last moment of the window's time at which no receiver was there at all.
-        moment = deadline
-        while True:
-            covering = [a for a, b in lives if a < moment <= b]
-            if not covering:
-                break
-            moment = min(covering)
-            if moment <= start:
-                break
+                lives.append((end.name, born, deadline if stop is None else stop))
+        moment = self._last_without([(a, b) for _, a, b in lives], start, deadline)
         if moment > start:
             blind = max(blind, moment)
-        return members, blind, sender_gap
+        steady = 0
+        for name in {name for name, _, _ in lives}:
+            own = [(a, b) for n, a, b in lives if n == name]
+            steady += self._last_without(own, start, deadline) <= start
+        return members, blind, sender_gap, steady
+
+    @staticmethod
+    def _last_without(lives: list[tuple[int, int]], start: int, deadline: int) -> int:
+        """The last moment of that time at which none was there; `start` or earlier: there always was one."""
+        moment = deadline
+        while moment > start:
+            covering = [a for a, b in lives if a < moment <= b]
+            if not covering:
+                return moment
+            moment = min(covering)
+        return moment
 
     def row(self, window: OracleWindow, *, at_first: bool) -> tuple[dict[str, Any], dict[Any, str]]:
-        members, blind, sender_gap = self._blind(window)
+        members, blind, sender_gap, steady = self._blind(window)
         arrivals = self._first_arrivals(window)
         received = {(r.stream, r.second, r.seq) for r in arrivals}
         classes: dict[Any, str] = {}
@@ -406,7 +424,7 @@ class Oracle:
         flags = set()
         if len({e.name for e in members if e.role == "sender"}) < self.senders:
             flags.add("members_missing")
-        if len({e.name for e in members if e.role == "receiver"}) < self.receivers:
+        if steady < self.receivers:
             flags.add("members_missing")
         if sender_gap or unledgered:
             flags.add("ledger_incomplete")
@@ -423,7 +441,7 @@ class Oracle:
             pairs = [e.clock[s] for s in streams for e in members if s in e.clock]
             window.clock = None
             if pairs:
-                offset, bound = sorted(pairs, key=lambda pair: (pair[1], abs(pair[0]), pair[0]))[-1]
+                offset, bound = max(pairs, key=lambda pair: (pair[1], abs(pair[0]), pair[0]))
                 window.clock = {"offset_ns": offset, "bound_ns": bound}
         slowest = None
         for r in arrivals:

@@ -3,6 +3,8 @@
 All of it is plain Python over lists. Times are true time; an end's own clock is off by its skew.
 """
 
+# ruff: noqa: S311 -- chance here is to be repeatable, not secret
+
 from __future__ import annotations
 
 import random
@@ -225,7 +227,9 @@ def _write_ledgers(knobs: Knobs, rng: random.Random, run: Run, messages: list[Me
         for second in range(first, last):
             sent = [m for m in messages if m.sent_ns // SECOND_NS == second and m.sent_ns < now]
             # What was sent less than 100 ms ago is not settled yet.
-            told = [m.outcome if m.sent_ns + 100_000_000 <= now or knobs.presettled else "unsettled" for m in sent]
+            told = [
+                m.outcome if m.sent_ns + 100_000_000 <= now or knobs.presettled else "unsettled" for m in sent
+            ]
             if second in done and done[second][1] == told:
                 continue
             revision = done[second][0] + 1 if second in done else 0
@@ -238,15 +242,22 @@ def _write_ledgers(knobs: Knobs, rng: random.Random, run: Run, messages: list[Me
                     runs.append((m.seq, 1, outcome))
             due = len(sent) + rng.randrange(2)
             header = _header(
-                knobs, run, kind="ledger", frontier_ns=0, stream=run.run, second=second, revision=revision,
-                due=due, unsent={"no_credit": due - len(sent)} if due > len(sent) else {},
+                knobs,
+                run,
+                kind="ledger",
+                frontier_ns=0,
+                stream=run.run,
+                second=second,
+                revision=revision,
+                due=due,
+                unsent={"no_credit": due - len(sent)} if due > len(sent) else {},
                 body_bytes=100 * len(sent),
             )
             fresh.append(Record(header, ledger=ledger_rows(runs)))
         _publish(knobs, run, at, fresh)
 
 
-def _write_samples(
+def _write_samples(  # noqa: C901 -- a receiver does all of it at once
     knobs: Knobs,
     rng: random.Random,
     run: Run,
@@ -279,7 +290,9 @@ def _write_samples(
                     flags |= 2
                 highest[stream] = max(seq, highest.get(stream, -1))
             seen.add((stream, seq))
-            rows.setdefault((stream, message.sent_ns // SECOND_NS), []).append((message, received_ns, ipdv, flags))
+            rows.setdefault((stream, message.sent_ns // SECOND_NS), []).append(
+                (message, received_ns, ipdv, flags)
+            )
         clock = {}
         if knobs.clocks_known:
             for sender in senders:
@@ -288,8 +301,15 @@ def _write_samples(
         fresh = []
         for (stream, second), found in rows.items():
             header = _header(
-                knobs, run, kind="received", frontier_ns=0, stream=stream, second=second, clock=clock,
-                body_bytes=100 * len(found), rfc3550_ns=rng.randrange(1_000_000),
+                knobs,
+                run,
+                kind="received",
+                frontier_ns=0,
+                stream=stream,
+                second=second,
+                clock=clock,
+                body_bytes=100 * len(found),
+                rfc3550_ns=rng.randrange(1_000_000),
                 routes={rng.choice("ab"): len(found)},
             )
             fresh.append(Record(header, received=_rows(found)))

@@ -119,7 +119,7 @@ def assert_truth(history: History, judge: Oracle) -> None:
                 assert message.arrivals
             if kind == "refused":
                 assert told[key] in {"rejected", "released", "modified"}
-            if kind == "lost" and "clock_unknown" not in row["flags"]:
+            if kind == "lost" and not {"clock_unknown", "members_missing"} & set(row["flags"]):
                 skew_ns = history.runs[message.stream].skew_ns
                 arrived = [at + skew_ns for _, at in message.arrivals]
                 assert all(at >= window.start + deadline_ns for at in arrived), "not lost: it arrived"
@@ -130,7 +130,7 @@ def assert_truth(history: History, judge: Oracle) -> None:
 def test_any_split_restart_and_replay_gives_the_same_rows(drawn: Knobs, seed: int) -> None:
     """State put away and taken up again between any two records, and records repeated, change no row."""
     records = simulate(drawn).records
-    rng = random.Random(seed)
+    rng = random.Random(seed)  # noqa: S311 -- chance that can be repeated
     header: bytes | None = None
     kept: dict[int, bytes] = {}
     rows: list[WindowRow] = []

@@ -32,6 +32,13 @@ def _finish(board: dict[str, Any]) -> dict[str, Any]:
     """Number the panels, and add what the SDK's types do not know."""
     for number, panel in enumerate(board["panels"], start=1):
         panel["id"] = number
+    for variable in board["templating"]["list"]:
+        # The SDK gives all of them one id, by which Grafana would take them for one; the rest it only expects.
+        for key in ("id", "auto", "auto_count", "auto_min"):
+            variable.pop(key, None)
+        variable.setdefault("regex", "")
+        variable.setdefault("options", [])
+        variable.setdefault("refresh", 1)
     for spec, annotation in zip(ANNOTATIONS, board["annotations"]["list"], strict=True):
         annotation |= {"titleFormat": spec.title, "textFormat": spec.text, "step": "2s"}
     return board

@@ -27,7 +27,7 @@ _OTHER: Final = re.compile(
 _SERIES: Final = {"histogram": ("_bucket", "_sum", "_count"), "summary": ("",)}
 
 
-class UnknownMetric(ValueError):
+class UnknownMetricError(ValueError):
     """An expression names something that nobody exports."""
 
 
@@ -44,16 +44,16 @@ SERIES: Final = _names()
 
 
 def expand(expression: str) -> str:
-    """The expression with the full names of metrics; raises UnknownMetric where the catalogue has no such one."""
+    """The expression with the full names of metrics; raises UnknownMetricError where the catalogue has no such one."""
 
     def full(match: re.Match[str]) -> str:
         name = match["name"]
         if name is None or name in _WORDS or ":" in name:
             return match[0]
-        if name == "up":  # Prometheus' own
+        if name == "up" or name in SERIES:  # Prometheus' own, or expanded before
             return name
         if PREFIX + name not in SERIES:
-            raise UnknownMetric(f"{name!r} is in no catalogue of metrics; it stands in: {expression}")
+            raise UnknownMetricError(f"{name!r} is in no catalogue of metrics; it stands in: {expression}")
         return PREFIX + name
 
     return " ".join(_OTHER.sub(full, expression).split())

@@ -8,13 +8,10 @@ from grafana_foundation_sdk.builders import (
     bargauge,
     common,
     dashboard,
-    heatmap,
-    nodegraph,
     prometheus,
     stat,
     statetimeline,
     table,
-    text,
     timeseries,
 )
 from grafana_foundation_sdk.models import common as common_models
@@ -49,15 +46,9 @@ PATH_STATES: Final = {
     "5": ("maintenance", BLUE),
 }
 
-AnyPanel = (
-    timeseries.Panel
-    | stat.Panel
-    | table.Panel
-    | bargauge.Panel
-    | statetimeline.Panel
-    | heatmap.Panel
-    | nodegraph.Panel
-)
+_WIDE: Final = 12
+# Where all is 0 the axis would go to 100.
+_SOFT_MOST: Final = {"short": 1, "mps": 1, "s": 0.001, "percentunit": 0.01}
 
 
 def query(expression: str, legend: str = "", *, ref: str = "A") -> prometheus.Dataquery:
@@ -131,9 +122,9 @@ def lines(
     stacked: bool = False,
     bars: bool = False,
     show_steps: bool = False,
-    table_legend: bool = True,
 ) -> timeseries.Panel:
-    """Series over time."""
+    """Series over time; the wide ones have room for figures in their legend."""
+    table_legend = size[0] >= _WIDE
     legend = (
         common.VizLegendOptions()
         .display_mode(
@@ -146,7 +137,7 @@ def lines(
     panel = _common(timeseries.Panel(), title, about, unit, steps, size)
     panel = (
         panel.targets(queries)
-        .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.PALETTE_CLASSIC_BY_NAME))
+        .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.PALETTE_CLASSIC))
         .legend(legend)
         .tooltip(
             common.VizTooltipOptions()
@@ -157,6 +148,7 @@ def lines(
         .fill_opacity(70 if bars else 25 if stacked else 6)
         .show_points(common_models.VisibilityMode.NEVER)
         .axis_soft_min(0)
+        .axis_soft_max(_SOFT_MOST.get(unit, 0))
     )
     if bars:
         panel = panel.draw_style(common_models.GraphDrawStyle.BARS).line_width(0)
@@ -241,11 +233,13 @@ def states(
     size: tuple[int, int] = (24, 7),
 ) -> statetimeline.Panel:
     """What state each was in, over time."""
-    panel = _common(statetimeline.Panel(), title, about, "short", PLAIN, size)
+    steps: Steps = tuple((float(value), shade) for value, (_, shade) in sorted(words.items()))
+    panel = _common(statetimeline.Panel(), title, about, "short", ((None, GREY), *steps), size)
     built: statetimeline.Panel = (
         panel.targets(queries)
         .mappings(mappings(words))
-        .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.THRESHOLDS))
+        # By the words: the legend would tell ranges of numbers otherwise.
+        .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.PALETTE_CLASSIC))
         .merge_values(True)
         .show_value(common_models.VisibilityMode.NEVER)
         .row_height(0.8)
@@ -270,7 +264,7 @@ def grid(
     size: tuple[int, int] = (24, 8),
     sort: str | None = None,
     steps: Steps = PLAIN,
-    none: str = "none",
+    none: str = "–",
 ) -> table.Panel:
     """A table; `columns` are the fields that are shown, in this order, with the words above them."""
     organised = {
@@ -296,7 +290,3 @@ def grid(
         panel = panel.sort_by([common.TableSortByFieldState().display_name(sort).desc(True)])
     built: table.Panel = panel
     return built
-
-
-def note(content: str, *, size: tuple[int, int]) -> text.Panel:
-    return text.Panel().title("").content(content).span(size[0]).height(size[1])

@@ -34,34 +34,34 @@ def _figures() -> list[Any]:
         ),
         style.figures(
             "p99",
-            "Response time that 99 of 100 messages of the last final window kept.",
+            "Response time that 99 of 100 messages of the last minute's final windows kept.",
             "s",
             [query(q.P99)],
             size=size,
             sparkline=True,
         ),
         style.figures(
-            "Sent", f"Messages sent a second. {_LATER}", "cps", [query(q.RATE)], size=size, sparkline=True
+            "Sent", f"Messages sent a second. {_LATER}", "mps", [query(q.RECEIVED)], size=size, sparkline=True
         ),
         style.figures(
-            "Lost, shown time",
-            "Messages lost for good, less those that came after all.",
+            "Lost",
+            "Messages lost for good in the shown time, less those that came after all.",
             "short",
             [instant(q.LOST)],
             size=size,
             steps=style.NONE_IS_GOOD,
         ),
         style.figures(
-            "Refused, shown time",
-            "Messages that the network gave back: rejected, released or modified.",
+            "Refused",
+            "Messages that the network gave back in the shown time: rejected, released or modified.",
             "short",
             [instant(q.REFUSED)],
             size=size,
             steps=style.SOME_IS_ODD,
         ),
         style.figures(
-            "Outage, shown time",
-            "Send time in which nothing was delivered of what was sent.",
+            "Outage",
+            "Send time in the shown time in which nothing was delivered of what was sent.",
             "s",
             [instant(q.OUTAGE_TOTAL)],
             size=size,
@@ -76,7 +76,7 @@ def _figures() -> list[Any]:
             steps=style.AGE,
         ),
         style.figures(
-            "Budget left, 30 days",
+            "Budget left",
             "What is left of what each objective allows in 30 days: below 0 % it is broken.",
             "percentunit",
             [instant(q.BUDGET, "{{slo}}")],
@@ -106,7 +106,7 @@ def _heatmap() -> Any:
         heatmap.Panel()
         .title("Response latency")
         .description(
-            "How many messages took how long, from the moment each was due: the darker, the more. A second band"
+            "How many messages took how long, from the moment each was due: the brighter, the more. A second band"
             f" is a second way, a queue or a pause. {_LATER}"
         )
         .datasource(style.SOURCE)
@@ -142,12 +142,12 @@ def _percentiles() -> Any:
         "s",
         [
             query(q.RESPONSE, "response p{{quantile}}", ref="A"),
-            query(q.SERVICE, "service p0.99", ref="B"),
+            query(q.SERVICE, "service max", ref="B"),
             query(q.BOUND, "bound", ref="C"),
         ],
         size=(12, 9),
     )
-    panel = panel.scale_distribution(
+    panel = panel.fill_opacity(0).scale_distribution(
         common.ScaleDistributionConfig().type(common_models.ScaleDistribution.LOG).log(10)
     )
     for name, words, shade in (
@@ -158,8 +158,7 @@ def _percentiles() -> Any:
         override(panel, name, displayName=words, color=colour(shade))
     override(
         panel,
-        "service p0.99",
-        displayName="service p99",
+        "service max",
         color=colour(style.PURPLE),
         custom__lineStyle=_DASHED,
     )
@@ -245,7 +244,7 @@ def _rates() -> Any:
         "Sent, received, not sent",
         "Live counts of the probes: attempts to send and messages received; below 0 what was due and given up, by"
         " reason. Received drops at once where a fault begins; final windows follow.",
-        "cps",
+        "mps",
         [
             query(q.ASKED, "sent", ref="A"),
             query(q.RECEIVED, "received", ref="B"),

@@ -28,7 +28,7 @@ def _mesh() -> Any:
         .datasource(style.SOURCE)
         .targets([rows(q.NODES, ref="nodes"), rows(q.EDGES, ref="edges")])
         .with_transformation(models.DataTransformerConfig("organize", options={"renameByName": columns}))
-        .nodes(nodegraph.NodeOptions().main_stat_unit("cps"))
+        .nodes(nodegraph.NodeOptions().main_stat_unit("mps"))
         .edges(nodegraph.EdgeOptions().main_stat_unit("short"))
         .unit("short")
         .thresholds(style.thresholds(style.PLAIN))
@@ -74,7 +74,7 @@ def _table() -> Any:
         custom__width=70,
     )
     override(panel, "Running for", unit="s", decimals=0)
-    override(panel, "In", unit="cps", decimals=1)
+    override(panel, "In", unit="mps", decimals=1)
     override(panel, "Memory", unit="bytes", decimals=0)
     return override(
         panel,
@@ -89,7 +89,7 @@ def _not_delivered() -> Any:
         "Not delivered",
         "Deliveries that ended otherwise than accepted. Dropped presettled ones are lost without a word to anyone;"
         " released ones went back to their senders.",
-        "cps",
+        "mps",
         [query(q.NOT_DELIVERED, "{{router}} {{outcome}}")],
         size=(12, 8),
     )
@@ -119,7 +119,7 @@ def build() -> dashboard.Dashboard:
     flow = style.lines(
         "Deliveries",
         "In from clients, out to clients, and through from router to router.",
-        "cps",
+        "mps",
         [query(q.INGRESS, "{{router}} {{flow}}")],
     )
     who = style.grid(
@@ -132,11 +132,11 @@ def build() -> dashboard.Dashboard:
         sort="Rate",
         none="the routers tell no ingress histogram",
     )
-    override(who, "Rate", unit="cps", decimals=1)
+    override(who, "Rate", unit="mps", decimals=1)
     addresses = style.lines(
         "By address",
         "Deliveries in, the ten busiest of the addresses that the config watches.",
-        "cps",
+        "mps",
         [query(q.ADDRESSES, "{{address}}")],
         size=(8, 8),
     )
@@ -183,7 +183,7 @@ def build() -> dashboard.Dashboard:
     delayed = style.lines(
         "Slow deliveries",
         "Deliveries that took longer than 1 s or 10 s to settle.",
-        "cps",
+        "mps",
         [query(q.DELAYED, "{{router}} over {{threshold}}")],
         size=(8, 8),
     )

@@ -36,7 +36,7 @@ ANNOTATIONS: Final = (
     ),
     Annotation(
         "Router starts",
-        expand('changes(router_start_time_seconds{mesh=~"$mesh"}[1m]) > 0'),
+        expand('time() - router_start_time_seconds{mesh=~"$mesh"} < 30'),
         PURPLE,
         "router {{router}} started",
         "",

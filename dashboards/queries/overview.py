@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from dashboards.promql import expand
+from dashboards.queries.state import slow, state
+
+_ALL: Final = 'mesh=~"$mesh"'
 
 # Missing and lost over the shown time. increase() stretches to the edges of the range: whole messages by round().
 LOST: Final = expand(
@@ -17,46 +20,35 @@ LOST_ALL: Final = f"sum({LOST})"
 PATHS: Final = expand('count(path_info{mesh=~"$mesh"})')
 IN_OUTAGE: Final = expand('sum(path_outage_seconds{mesh=~"$mesh"} > bool 1)')
 SUSPECT: Final = expand('sum(path_suspect_messages{mesh=~"$mesh"})')
-TOO_SLOW: Final = expand(
-    'count(max by (mesh, path) (path_window_latency_seconds{mesh=~"$mesh",basis="response",quantile="0.99"})'
-    " > on (mesh, path) max by (mesh, path) (path_slo_bound_seconds)) or vector(0)"
-)
+TOO_SLOW: Final = f"sum({slow(_ALL)})"
 ROUTERS_UP: Final = expand('sum(router_up{mesh=~"$mesh"}) / count(router_up{mesh=~"$mesh"})')
 DIFFERENCES: Final = expand('sum(mesh_topology_differences{mesh=~"$mesh"})')
 LAG: Final = expand("max(stream_lag_seconds)")
 ENDS_DOWN: Final = expand('count(probe_end_up{mesh=~"$mesh"} == 0) or vector(0)')
 
-# The worst that was true of a path, as a number: style.PATH_STATES has the words. Each condition has a label of
-# its own, so that `or` keeps them all and the highest can be taken.
-STATE: Final = expand(
-    "max by (path) ("
-    ' label_replace(path_window_end_timestamp_seconds{mesh=~"$mesh"} * 0, "is", "fine", "", "")'
-    ' or label_replace(1 * (max by (mesh, path) (path_window_latency_seconds{mesh=~"$mesh",basis="response",quantile="0.99"})'
-    ' > bool on (mesh, path) max by (mesh, path) (path_slo_bound_seconds)), "is", "slow", "", "")'
-    ' or label_replace(2 * (path_window_messages{mesh=~"$mesh",class="unobserved"} > bool 0), "is", "blind", "", "")'
-    ' or label_replace(3 * (path_window_messages{mesh=~"$mesh",class="lost"} > bool 0), "is", "losing", "", "")'
-    ' or label_replace(3 * (path_suspect_messages{mesh=~"$mesh"} > bool 0), "is", "suspect", "", "")'
-    ' or label_replace(4 * (path_outage_seconds{mesh=~"$mesh"} > bool 1), "is", "outage", "", "")'
-    ' or label_replace(5 * path_maintenance{mesh=~"$mesh"}, "is", "maintenance", "", "")'
-    ")"
-)
+STATE: Final = state(_ALL)
 
 # Columns of the table, by mesh and path.
 P50: Final = expand(
     'max by (mesh, path) (path_window_latency_seconds{mesh=~"$mesh",basis="response",quantile="0.5"})'
 )
+# Of five minutes: a window of few messages has no p99.
 P99: Final = expand(
-    'max by (mesh, path) (path_window_latency_seconds{mesh=~"$mesh",basis="response",quantile="0.99"})'
+    "histogram_quantile(0.99, sum by (le, mesh, path)"
+    ' (rate(path_response_latency_seconds_bucket{mesh=~"$mesh"}[5m])))'
 )
 WORST: Final = expand(
     'max by (mesh, path) (path_window_latency_seconds{mesh=~"$mesh",basis="response",quantile="1"})'
 )
-SHARE_OF_BOUND: Final = expand(
-    'max by (mesh, path) (path_window_latency_seconds{mesh=~"$mesh",basis="response",quantile="0.99"})'
-    " / on (mesh, path) max by (mesh, path) (path_slo_bound_seconds)"
+SHARE_OF_BOUND: Final = expand(f"{P99} / on (mesh, path) min by (mesh, path) (path_slo_bound_seconds)")
+# Over a minute, for the line to follow what happens.
+SPARK: Final = expand(
+    "max by (path) (histogram_quantile(0.99, sum by (le, mesh, path)"
+    ' (rate(path_response_latency_seconds_bucket{mesh=~"$mesh"}[1m])))'
+    " / on (mesh, path) min by (mesh, path) (path_slo_bound_seconds))"
 )
-SENT_RATE: Final = expand(
-    'sum by (mesh, path) (rate(path_sent_messages_total{mesh=~"$mesh"}[$__rate_interval]))'
+RECEIVED: Final = expand(
+    'sum by (mesh, path) (rate(probe_messages_total{mesh=~"$mesh",outcome="received"}[$__rate_interval]))'
 )
 MISSING: Final = expand('max by (mesh, path) (path_suspect_messages{mesh=~"$mesh"})')
 AGE: Final = expand(
@@ -80,10 +72,7 @@ BUDGET: Final = expand(
 )
 BUDGET_WORST: Final = f"bottomk(8, {BUDGET})"
 
-WORST_P99: Final = expand(
-    "topk(5, histogram_quantile(0.99, sum by (le, path)"
-    ' (rate(path_response_latency_seconds_bucket{mesh=~"$mesh"}[5m]))))'
-)
+WORST_P99: Final = f"topk(5, {P99})"
 MISSING_BY_PATH: Final = expand('sum by (path) (path_suspect_messages{mesh=~"$mesh"})')
 LOST_BY_PATH: Final = expand('sum by (path) (path_window_messages{mesh=~"$mesh",class="lost"})')
 QUEUES_AT_RISK: Final = expand(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from dashboards.promql import expand
+from dashboards.queries.state import state
 
 _P: Final = 'mesh=~"$mesh",path="$path"'
 
@@ -14,19 +15,9 @@ def _one(expression: str) -> str:
     return expand(expression.replace("%", _P))
 
 
-STATE: Final = _one(
-    "max("
-    ' label_replace(path_window_end_timestamp_seconds{%} * 0, "is", "fine", "", "")'
-    ' or label_replace(1 * (max by (mesh, path) (path_window_latency_seconds{%,basis="response",quantile="0.99"})'
-    ' > bool on (mesh, path) max by (mesh, path) (path_slo_bound_seconds)), "is", "slow", "", "")'
-    ' or label_replace(2 * (path_window_messages{%,class="unobserved"} > bool 0), "is", "blind", "", "")'
-    ' or label_replace(3 * (path_window_messages{%,class="lost"} > bool 0), "is", "losing", "", "")'
-    ' or label_replace(3 * (path_suspect_messages{%} > bool 0), "is", "suspect", "", "")'
-    ' or label_replace(4 * (path_outage_seconds{%} > bool 1), "is", "outage", "", "")'
-    ' or label_replace(5 * path_maintenance{%}, "is", "maintenance", "", "")'
-    ")"
-)
-P99: Final = _one('max(path_window_latency_seconds{%,basis="response",quantile="0.99"})')
+STATE: Final = state(_P)
+# Of a minute: a window of few messages has no p99.
+P99: Final = _one("histogram_quantile(0.99, sum by (le) (rate(path_response_latency_seconds_bucket{%}[1m])))")
 LOST: Final = _one(
     'round(sum(increase(path_messages_total{%,class="lost"}[$__range]))'
     ' - (sum(increase(path_reclassified_messages_total{%,from="lost"}[$__range])) or vector(0)))'
@@ -34,12 +25,11 @@ LOST: Final = _one(
 REFUSED: Final = _one('round(sum(increase(path_messages_total{%,class="refused"}[$__range])))')
 OUTAGE_TOTAL: Final = _one("sum(increase(path_outage_seconds_total{%}[$__range]))")
 AGE: Final = _one("clamp_min(time() - max(path_last_received_timestamp_seconds{%}), 0)")
-RATE: Final = _one("sum(rate(path_sent_messages_total{%}[$__rate_interval]))")
 WHO: Final = _one("path_info{%}")
 
 SLI: Final = _one(
-    "sum by (slo) (rate(path_slo_good_messages_total{%}[$__rate_interval]))"
-    " / sum by (slo) (rate(path_slo_messages_total{%}[$__rate_interval]))"
+    "sum by (slo) (rate(path_slo_good_messages_total{%}[1m]))"
+    " / (sum by (slo) (rate(path_slo_messages_total{%}[1m])) > 0)"
 )
 BURN: Final = _one(
     "(1 - sum by (slo) (rate(path_slo_good_messages_total{%}[1h])) / (sum by (slo) (rate(path_slo_messages_total{%}[1h])) > 0))"
@@ -52,7 +42,7 @@ BUDGET: Final = _one(
 
 HEATMAP: Final = _one("sum by (le) (increase(path_response_latency_seconds_bucket{%}[$__rate_interval]))")
 RESPONSE: Final = _one('max by (quantile) (path_window_latency_seconds{%,basis="response"})')
-SERVICE: Final = _one('max(path_window_latency_seconds{%,basis="service",quantile="0.99"})')
+SERVICE: Final = _one('max(path_window_latency_seconds{%,basis="service",quantile="1"})')
 BOUND: Final = _one("min(path_slo_bound_seconds{%})")
 
 CLASSES: Final = _one("sum by (class) (path_window_messages{%})")

@@ -19,15 +19,19 @@ def _id(expression: str, label: str, into: str) -> str:
 
 # Grafana's node graph wants columns of just these names: id, title, source, target, color, mainstat.
 _FLOW: Final = '(sum by (mesh, router) (rate(router_deliveries_total{mesh=~"$mesh",flow=~"ingress|transit"}[$__rate_interval])) or 0 * sum by (mesh, router) (router_up))'
+# A link may lead to a router that nobody has reached yet: the graph wants a node for each end of each link.
+_ENDS: Final = (
+    '(label_replace(mesh_edge_up{mesh=~"$mesh"}, "router", "$1", "source", "(.*)")'
+    ' or label_replace(mesh_edge_up{mesh=~"$mesh"}, "router", "$1", "target", "(.*)"))'
+)
+_NODES: Final = (
+    f'(label_replace({_FLOW} and on (mesh, router) router_up{{mesh=~"$mesh"}} == 1, "color", "green", "", "")'
+    ' or label_replace(0 * sum by (mesh, router) (router_up{mesh=~"$mesh"} == 0), "color", "red", "", "")'
+    f' or label_replace(0 * max by (mesh, router) ({_ENDS}) unless on (mesh, router) router_up, "color", "gray", "", ""))'
+)
 NODES: Final = expand(
-    "label_replace(label_replace("
-    + _id(
-        f'(label_replace({_FLOW} and on (mesh, router) router_up{{mesh=~"$mesh"}} == 1, "color", "green", "", "")'
-        ' or label_replace(0 * sum by (mesh, router) (router_up{mesh=~"$mesh"} == 0), "color", "red", "", ""))',
-        "router",
-        "id",
-    )
-    + ', "title", "$1", "router", "(.*)"), "subtitle", "$1", "mesh", "(.*)")'
+    f'label_replace(label_replace({_id(_NODES, "router", "id")}, "title", "$1", "router", "(.*)"),'
+    ' "subtitle", "$1", "mesh", "(.*)")'
 )
 EDGES: Final = expand(
     _id(

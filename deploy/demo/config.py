@@ -45,7 +45,9 @@ def write_config(
     config["paths"] = _paths(network)
     for name, count in (counts or {}).items():
         config["paths"][name]["count"] = count
-    config["meshes"]["demo"]["expect"] = ["A--B", "B--C"]
+    # By the names that they have for themselves: a stand-in's says what it is.
+    called = {name.partition(".")[0]: name for name in network.routers["A"].nodes()}
+    config["meshes"]["demo"]["expect"] = [f"{called[a]}--{called[b]}" for a, b in ("AB", "BC")]
     config["slos"] = [
         {"paths": "*", "delivered": "99.9%", "over": "30d"},
         {"paths": "*", "latency": "50ms", "share": "99%", "over": "30d"},

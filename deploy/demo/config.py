@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from deploy.embedded.network import Network
+from deploy.embedded.network import MESH, Network
 
 
 def _paths(network: Network) -> dict[str, dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from deploy.embedded.network import MESH, Network
+from deploy.embedded.network import Network
 
 
 def _paths(network: Network) -> dict[str, dict[str, Any]]:

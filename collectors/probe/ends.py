@@ -75,6 +75,7 @@ class Ends:
     ) -> None:
         self.loop, self._connection, self._sink, self._cap = loop, connection, sink, cap
         self.clock: Final = RunClock.start()
+        self._began_second = self.clock.now_ns() // SECOND_NS
         self._journals = journals
         self._compare = compare_clocks
         self._guards: dict[str, Guard] = {}
@@ -256,7 +257,10 @@ class Ends:
     def _may_start(self, path: Path, sender: Sender, waited: float) -> bool:
         there = sender.up and all(r.link_up for r in self.receivers if r.path.flow == path.flow)
         subscribed = not path.multicast or waited >= _SUBSCRIBED_SECONDS
-        return (there and subscribed) or waited > _START_SECONDS
+        # Of a lost message only the second is known: in the first one, nobody could tell whether the
+        # receiver was there already.
+        whole = self.clock.now_ns() // SECOND_NS > self._began_second
+        return (there and subscribed and whole) or waited > _START_SECONDS
 
     def _advance_warmup(self, end: SendingEnd, warmup: Sender, waited: float) -> None:
         if not warmup.started:

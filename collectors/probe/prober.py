@@ -57,6 +57,7 @@ class Prober:
         settings: Settings,
     ) -> None:
         """Paths of one multicast flow are sent once: give all of them."""
+        _first_use()
         self.loop: Final = Loop()
         self._endpoints, self._sink, self._settings = endpoints, sink, settings
         self._cap = RateCap(settings.max_rate)
@@ -79,7 +80,6 @@ class Prober:
 
     def start(self) -> None:
         """Connect and begin."""
-        _first_use()
         sys.setswitchinterval(_SWITCH_SECONDS)
         self.loop.post(self._begin)
         self._thread = threading.Thread(target=self._run, name="probe", daemon=True)

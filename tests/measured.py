@@ -1,0 +1,116 @@
+"""Probes in the test's own process, and what the accounting says: `from measured import Measured`."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from typing import Any
+
+from helpers import wait_until
+
+from collectors import load, paths, records
+from collectors.probe.prober import Prober, Settings
+from collectors.sink import DirectSink
+from streaming.accounting import Accountant
+from streaming.rows import WindowRow
+
+
+def parse(text: str) -> tuple[Any, dict[str, paths.Path]]:
+    """A config without its first lines, and its paths."""
+    config = load.parse("version: 1\nsite: test\n" + text, "test")
+    return config, paths.resolve(config)
+
+
+class Measured:
+    """Starts at once; `finish` ends it, and then `rows` are all final."""
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        send: bool = True,
+        receive: bool = True,
+        books: Measured | None = None,
+        **settings: Any,
+    ) -> None:
+        """With `books`, records go to the accounting of another one: the two are ends of the same paths."""
+        config, self.paths = parse(text)
+        self._lock = books._lock if books else threading.Lock()  # noqa: SLF001 -- its own kind
+        self.records: list[records.Record] = books.records if books else []
+        self._rows: dict[tuple[str, int], WindowRow] = books._rows if books else {}  # noqa: SLF001
+        known = self.paths
+        self._accountant = books._accountant if books else Accountant(lambda name: known[name].rules)  # noqa: SLF001
+        everything = list(self.paths.values())
+        self._sink = DirectSink(self._take)
+        self.prober = Prober(
+            everything if send else [],
+            everything if receive else [],
+            config.endpoints,
+            self._sink,
+            Settings(**{"site": "test", "linger_seconds": 5.0, **settings}),
+        )
+        self.prober.start()
+        self._over = False
+
+    def _take(self, record: bytes, key: str) -> None:
+        with self._lock:
+            self.records.append(records.decode(record))
+            fed = self._accountant.feed(record, time.time_ns(), key)
+            assert fed.dead_letter is None, fed.dead_letter
+            for row in fed.rows:
+                self._rows[row["path"], row["window_start_ns"]] = row
+
+    @property
+    def sent(self) -> int:
+        return sum(end.sender.sent for end in self.prober.senders)
+
+    @property
+    def received(self) -> int:
+        return sum(receiver.received for receiver in self.prober.receivers)
+
+    def wait_sent(self, count: int, seconds: float = 30) -> None:
+        wait_until(lambda: self.sent >= count, seconds, f"{count} messages to be sent")
+
+    def wait_finished(self, seconds: float = 60) -> None:
+        """Until all schedules are at their end."""
+        wait_until(
+            lambda: self.prober.senders and all(end.sender.finished for end in self.prober.senders),
+            seconds,
+            "the schedules' end",
+        )
+
+    def finish(self) -> None:
+        if not self._over:
+            self._over = True
+            self.prober.stop()
+            self._sink.close()
+
+    def rows(self, path: str) -> list[WindowRow]:
+        return [row for (name, _), row in sorted(self._rows.items()) if name == path]
+
+    def total(self, path: str) -> Counter[str]:
+        """Classes and the counts beside them, over all windows; checks that the classes add up."""
+        total: Counter[str] = Counter()
+        for row in self.rows(path):
+            assert sum(row["classes"].values()) == row["sent"]
+            total.update(row["classes"])
+            total["sent"] += row["sent"]
+            total["due"] += row["due"]
+            for name in (
+                "duplicate",
+                "redelivered",
+                "reordered",
+                "foreign",
+                "unexpected",
+                "negative",
+                "late",
+            ):
+                total[name] += int(row[name])  # type: ignore[literal-required]  # a name of the row's own
+            total.update({f"refused {name}": count for name, count in row["refused"].items()})
+            total.update({f"lost {name}": count for name, count in row["lost"].items()})
+            total.update({f"unsent {name}": count for name, count in row["unsent"].items()})
+        return +total
+
+    def flags(self, path: str) -> set[str]:
+        return {flag for row in self.rows(path) for flag in row["flags"]}

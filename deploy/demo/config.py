@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from deploy.embedded.network import Network
+from deploy.embedded.network import MESH, Network
 
 
 def _paths(network: Network) -> dict[str, dict[str, Any]]:
@@ -45,9 +45,8 @@ def write_config(
     config["paths"] = _paths(network)
     for name, count in (counts or {}).items():
         config["paths"][name]["count"] = count
-    # By the names that they have for themselves: a stand-in's says what it is.
-    called = {name.partition(".")[0]: name for name in network.routers["A"].nodes()}
-    config["meshes"]["demo"]["expect"] = [f"{called[a]}--{called[b]}" for a, b in ("AB", "BC")]
+    a, b, c = (router.router_id for router in network.routers.values())
+    config["meshes"][MESH]["expect"] = [f"{a}--{b}", f"{b}--{c}"]
     config["slos"] = [
         {"paths": "*", "delivered": "99.9%", "over": "30d"},
         {"paths": "*", "latency": "50ms", "share": "99%", "over": "30d"},

@@ -27,6 +27,11 @@ class Router(Service):
     def url(self) -> str:
         return self.spec.url
 
+    @property
+    def router_id(self) -> str:
+        """As it calls itself to others."""
+        return self.spec.id
+
     def nodes(self) -> list[str]:
         """The management addresses of the routers it knows."""
         return management.nodes(self.url)

@@ -29,6 +29,10 @@ class StandIn(Router):
         """Give it a fault, or take it away; deploy.standin.control says what it understands."""
         return control.send(self.control, command)
 
+    @property
+    def router_id(self) -> str:
+        return f"{self.spec.id}.stand-in"
+
     def receive_address(self, queue: str) -> str:
         """The stand-in has phases, whomever it speaks like."""
         return queue

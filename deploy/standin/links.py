@@ -174,7 +174,6 @@ class OutLink(Link):
 
     def push(self, transit: Transit) -> None:
         self.taken += 1
-        self._count_push(transit)
         if not self.queue and lib.pn_link_credit(self.pn) > 0:
             self.send(transit)
             return
@@ -182,7 +181,7 @@ class OutLink(Link):
         if transit.settled and len(self.queue) > self.patience:
             self.drop_oldest_presettled()
 
-    def _count_push(self, transit: Transit) -> None:
+    def _count_passage(self, transit: Transit) -> None:
         counters, address = self.peer.router.counters, transit.route and transit.route.counters
         if self.kind == "inter-router":
             counters.transit += 1
@@ -207,6 +206,7 @@ class OutLink(Link):
     def count_dropped(self, transit: Transit) -> None:
         self.counters.presettled += 1
         self.counters.dropped_presettled += 1
+        self._count_passage(transit)
         self.peer.router.counters.dropped_presettled += 1
         self.count_origin(transit)
 
@@ -239,6 +239,7 @@ class OutLink(Link):
         delivery = lib.pn_delivery(self.pn, (len(tag), ffi.from_buffer(tag)))
         lib.pn_link_send(self.pn, data, len(data))
         self.counters.deliveries += 1
+        self._count_passage(transit)
         self.count_origin(transit)
         self.peer.last_delivery_ns = time.monotonic_ns()
         if transit.settled or self.settles:

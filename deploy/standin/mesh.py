@@ -53,6 +53,7 @@ class Mesh:
         link.open()
         self._control[name] = self.router.adopt_out(peer, link, "router-control", "Lqdhello")
         self.neighbours[name] = peer
+        self.router.topology.forget(name)  # it may have been born again, and knows nobody yet
         for advert in self.router.topology.adverts.values():
             if advert.router != self.router.id:
                 self._say(self._control[name], advert)

@@ -23,13 +23,7 @@ if TYPE_CHECKING:
 _STRENGTH = {lib.PN_RELEASED: 1, lib.PN_MODIFIED: 2, lib.PN_ACCEPTED: 3, lib.PN_REJECTED: 4}
 
 
-class Way(Protocol):
-    @property
-    def spare(self) -> int: ...
-    @property
-    def open_deliveries(self) -> int: ...
-    @property
-    def taken(self) -> int: ...
+class Way(choice.Way, Protocol):
     def push(self, transit: Transit) -> None: ...
 
 

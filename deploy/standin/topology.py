@@ -74,6 +74,11 @@ class Topology:
         self._trees.clear()
         return True
 
+    def forget(self, router: str) -> None:
+        """What it said before its connection broke does not hold any more."""
+        if self.adverts.pop(router, None):
+            self._trees.clear()
+
     def tree(self, root: str) -> Tree:
         if root not in self._trees:
             self._trees[root] = self._grow(root)

@@ -300,3 +300,22 @@ def test_drain_is_answered(clients: Clients, line: list[StandIn], address: str) 
     receiver = clients.receiver(line[0].port, address, credit=10)
     receiver.link.drain(0)
     clients.wait(lambda: receiver.link.credit == 0, "answer to the drain")
+
+
+def test_a_message_need_not_wait_for_one_consumer_when_another_has_credit(
+    clients: Clients, line: list[StandIn], requester: Callable[[int], Requester]
+) -> None:
+    """More senders than credit: what was put in one consumer's queue goes to whoever asks first."""
+    address = "work/relieved"
+    slow = clients.receiver(line[0].port, address, credit=4, outcome=None)
+    one, other = (clients.sender(line[0].port, address) for _ in range(2))
+    clients.wait(lambda: one.link.credit == 4 and other.link.credit == 4, "credit")
+    one.send(4)
+    slow.got(4)
+    other.send(4)
+    quick = clients.receiver(line[0].port, address, credit=50)
+    assert len(quick.got(4)) == 4
+    assert other.settled(4) == [ACCEPTED] * 4
+    rows = requester(line[0].port).rows("org.apache.qpid.dispatch.router.address")
+    row = next(row for row in rows if row["key"] == "M0" + address)
+    assert (row["deliveriesIngress"], row["deliveriesEgress"]) == (8, 8)

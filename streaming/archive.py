@@ -6,9 +6,14 @@ DIR/daily/date=2026-01-31/part-….parquet     a finished day: each row once, so
 
 from __future__ import annotations
 
+import logging
 import time
+from datetime import UTC, datetime
+from threading import Event
 from typing import Any, Final
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 from pyspark.sql.streaming.query import StreamingQuery
@@ -17,8 +22,12 @@ from streaming.archive_layout import COLUMNS, DAILY, IDENTITY, LANDING
 from streaming.kafka_options import kafka_options
 from streaming.settings import JobSettings
 
+_log: Final = logging.getLogger("inflight.stream")
+
 ARCHIVE_QUERY: Final = "archive"
 _DATE: Final = "date"
+_COMPACT_SECONDS: Final = 1_800
+_FINISHED_SECONDS: Final = 7_200
 _SETTLED_MS: Final = 600_000  # a landed file untouched for so long is whole
 _FILE_OPTIONS: Final = {"compression": "zstd"}
 
@@ -47,6 +56,19 @@ def table(source: DataFrame) -> DataFrame:
     rows = source.select(text).select(*columns, "row").where(sql.col("window_start_ns").isNotNull())
     seconds = (sql.col("window_start_ns") / sql.lit(1_000_000_000)).cast("bigint")
     return rows.withColumn(_DATE, sql.to_date(sql.timestamp_seconds(seconds)))
+
+
+def keep_compact(spark: SparkSession, archive: str, stopping: Event) -> None:
+    """Compact finished days, now and then, until `stopping` is set; failures are told and tried again."""
+    while not stopping.wait(_COMPACT_SECONDS):
+        # Revisions come for a quarter of an hour; what comes later still is taken in by the next round.
+        finished = datetime.fromtimestamp(time.time() - _FINISHED_SECONDS, UTC).strftime("%Y-%m-%d")
+        try:
+            for date in compact(spark, archive, finished):
+                _log.info("compacted %s of the archive", date)
+        except (PySparkException, Py4JError, OSError) as error:
+            if not stopping.is_set():
+                _log.error("the archive could not be compacted: %s", str(error).splitlines()[0][:300])
 
 
 def compact(spark: SparkSession, archive: str, before: str, *, settled_ms: int = _SETTLED_MS) -> list[str]:

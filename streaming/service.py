@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Mapping
 from threading import Event
@@ -15,7 +16,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from collectors.exposition import Exposition
 from collectors.metrics import CATALOGUE
-from streaming.archive import ARCHIVE_QUERY, start_archive
+from streaming.archive import ARCHIVE_QUERY, keep_compact, start_archive
 from streaming.job import QUERY, start_accounting
 from streaming.progress import Listener, Progress
 from streaming.settings import JobSettings
@@ -23,7 +24,8 @@ from streaming.settings import JobSettings
 _log: Final = logging.getLogger("inflight.stream")
 
 _POLL_SECONDS: Final = 0.5
-_STOP_SECONDS: Final = 6.0
+_STUCK_SECONDS: Final = 60
+_STOP_SECONDS: Final = 4.0
 _BACKOFF_SECONDS: Final = (1, 2, 5, 10, 30)
 
 Start = Callable[[SparkSession, JobSettings], StreamingQuery]
@@ -40,6 +42,8 @@ class _Runner:
         self._progress = progress
         self._failures = 0
         self._batches = 0
+        self._begun_at = 0  # finished batches when it was started last
+        self._since = 0.0  # when something was seen to move
         self._due = 0.0
         progress.begin(name)
         if name == QUERY:
@@ -51,8 +55,14 @@ class _Runner:
                 self._begin(spark, settings)
             return
         batches = self._progress.batches.get(self.name, 0)
-        if batches > self._batches:
-            self._batches, self._failures, self.trouble = batches, 0, None
+        active = self.query.status["isTriggerActive"]
+        if batches > self._batches or not active:
+            self._batches, self._since = batches, time.monotonic()
+            if batches > self._begun_at or not self._failures:
+                self._failures, self.trouble = 0, None
+        elif time.monotonic() - self._since > _STUCK_SECONDS and self.trouble is None:
+            self.trouble = f"query {self.name}: a batch takes longer than {_STUCK_SECONDS} s; is Kafka there?"
+            _log.warning("%s", self.trouble)
         if not self.query.isActive:
             self._failed(self.query.exception())
 
@@ -62,6 +72,8 @@ class _Runner:
         except PySparkException as error:
             self._failed(error)
             return
+        self._since = time.monotonic()
+        self._begun_at = self._progress.batches.get(self.name, 0)
         if self._failures == 0:
             self.trouble = None
 
@@ -80,7 +92,10 @@ class _Runner:
             return
         while time.monotonic() < deadline and self.query.status["isTriggerActive"]:
             time.sleep(0.02)
-        self.query.stop()
+        try:
+            self.query.stop()
+        except PySparkException as error:
+            _log.warning("query %s did not stop in time: %s", self.name, reason(error))
 
 
 def serve(
@@ -125,6 +140,10 @@ class Service:
 
     def run(self, stopping: Event) -> None:
         """Until `stopping` is set; CheckpointError and AccessError pass through."""
+        archive = self._settings.archive
+        if archive:
+            arguments = (self._spark, archive, stopping)
+            threading.Thread(target=keep_compact, args=arguments, name="compaction", daemon=True).start()
         try:
             while not stopping.is_set():
                 for runner in self._runners:

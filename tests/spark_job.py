@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import pytest
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from pyspark.sql import SparkSession
 
 from collectors.paths import Rules
 from collectors.records import SECOND_NS
-from streaming import rows
+from deploy import jvm
+from streaming import job, rows
 from streaming.accounting import Accountant
+
+# Starts in half the time, and never runs fast: right for tests.
+QUICK_JVM = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"}
 
 RULES = Rules(5 * SECOND_NS, 10 * SECOND_NS, 60 * SECOND_NS, 900 * SECOND_NS)
 
@@ -80,3 +87,16 @@ def window_rows(bootstrap: str, topic: str) -> tuple[list[bytes], int]:
 def letters(bootstrap: str, topic: str) -> list[dict[str, Any]]:
     """The dead letters."""
     return [json.loads(message.value) for message in consume(bootstrap, topic)]
+
+
+@contextmanager
+def quick_session() -> Iterator[SparkSession]:
+    """A local session of the job's kind."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in QUICK_JVM.items():
+            patch.setenv(name, value)
+        session = job.session(jvm.ensure().jars("spark"), local_heap="768m")
+    try:
+        yield session
+    finally:
+        session.stop()

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 import pytest
 from helpers import wait_until
 from pyspark.sql import SparkSession
-from spark_job import RULES, consume, expected, letters, produce, window_rows
+from spark_job import RULES, consume, expected, letters, produce, quick_session, window_rows
 from synthetic import Flow
 
-from deploy import jvm
-from streaming import checkpoint, job, service
+from streaming import checkpoint, service
 from streaming.checkpoint import CheckpointError
 from streaming.settings import JobSettings, KafkaAccess
 from streaming.shards import spark_partition
@@ -34,9 +33,8 @@ FLOWS = [Flow(f"path-{number}", 20, lose_every=5 + number) for number in range(1
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
     """One session for the module: it takes long to start."""
-    session = job.session(jvm.ensure().jars("spark"), local_heap="768m")
-    yield session
-    session.stop()
+    with quick_session() as session:
+        yield session
 
 
 @pytest.fixture

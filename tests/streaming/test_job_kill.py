@@ -1,0 +1,126 @@
+"""The job is killed, Kafka is killed, and the final rows are those of a run that nothing disturbed."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from helpers import wait_until
+from spark_job import QUICK_JVM, RULES, expected, produce, window_rows
+from synthetic import Flow
+
+from deploy.embedded.kafka import Kafka
+
+pytestmark = pytest.mark.e2e
+
+FLOWS = [Flow(f"path-{number}", 10, lose_every=4 + number) for number in range(8)]
+SECONDS = 150
+ROWS = len(FLOWS) * (SECONDS - 10) // 5  # a window is final 10 s after its end
+
+
+class Stream:
+    """`inflight stream` as a process of its own, in small batches."""
+
+    def __init__(self, config: Path, checkpoint: Path, log: Path) -> None:
+        self._argv = [
+            *(sys.executable, "-m", "deploy", "stream", "-c", str(config), "--checkpoint", str(checkpoint)),
+            *("--listen", "127.0.0.1:0", "--max-records", "60", "--trigger", "50ms", "--heap", "512m"),
+        ]
+        self._log = log
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                self._argv, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=os.environ | QUICK_JVM
+            )
+
+    @property
+    def alive(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def kill(self) -> None:
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait(10)
+
+    def stop(self) -> float:
+        """Ask it to end; how many seconds that took."""
+        assert self._process is not None
+        began = time.monotonic()
+        self._process.terminate()
+        assert self._process.wait(20) == 0
+        return time.monotonic() - began
+
+
+@pytest.fixture
+def own_kafka(tmp_path: Path) -> Iterator[Kafka]:
+    """A Kafka that this test may kill."""
+    with Kafka.alone(tmp_path / "kafka") as running:
+        running.make_topics()
+        yield running
+
+
+def batches(checkpoint: Path) -> int:
+    """How many are committed."""
+    return max((int(f.name) for f in (checkpoint / "accounting" / "commits").glob("[0-9]*")), default=-1) + 1
+
+
+def reached(checkpoint: Path, wanted: int) -> bool:
+    """So many are committed."""
+    return batches(checkpoint) >= wanted
+
+
+def test_final_rows_survive_kills(own_kafka: Kafka, tmp_path: Path) -> None:
+    """The driver is killed at random moments, Kafka too, and a run goes on from a crash's checkpoint."""
+    bootstrap = own_kafka.bootstrap
+    records = [
+        (flow.path, value) for second in range(SECONDS) for flow in FLOWS for value in flow.second(second)
+    ]
+    produce(bootstrap, "inflight.samples", records)
+    config, checkpoint = tmp_path / "inflight.yaml", tmp_path / "checkpoint"
+    config.write_text(
+        f"version: 1\nsite: test\nkafka: {{servers: ['{bootstrap}']}}\nstate: {tmp_path / 'state'}\n"
+    )
+    stream = Stream(config, checkpoint, tmp_path / "stream.log")
+    moments = random.Random(20261118)  # noqa: S311 -- the same moments each time
+    try:
+        for _ in range(2):
+            enough = batches(checkpoint) + 2
+            stream.start()
+            wait_until(partial(reached, checkpoint, enough), 240, "two more batches")
+            threading.Event().wait(moments.uniform(0, 0.4))
+            stream.kill()
+        shutil.copytree(checkpoint, tmp_path / "crash")
+        stream.start()
+        before = batches(checkpoint)
+        wait_until(lambda: batches(checkpoint) > before, 240, "a batch before Kafka is killed")
+        own_kafka.kill()
+        threading.Event().wait(2)
+        own_kafka.start()
+        wait_until(lambda: len(window_rows(bootstrap, "inflight.windows")[0]) == ROWS, 240, "all windows")
+        assert stream.alive  # Kafka's end is not the job's
+        assert stream.stop() < 10
+        wanted = expected(bootstrap, "inflight.samples", RULES)
+        assert len(wanted) == ROWS
+        assert window_rows(bootstrap, "inflight.windows")[0] == wanted
+        # From the crash's checkpoint all is computed again from there: only repeats may come of it.
+        stream = Stream(config, tmp_path / "crash", tmp_path / "stream.log")
+        before = batches(tmp_path / "crash")
+        _, repeats = window_rows(bootstrap, "inflight.windows")
+        stream.start()
+        wait_until(lambda: window_rows(bootstrap, "inflight.windows")[1] > repeats, 240, "repeats")
+        wait_until(lambda: batches(tmp_path / "crash") == batches(checkpoint), 240, "the end of the topic")
+        assert window_rows(bootstrap, "inflight.windows")[0] == wanted
+    finally:
+        if stream.alive:
+            stream.kill()

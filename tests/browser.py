@@ -113,7 +113,7 @@ class Page:
         self._session = browser.send("Target.attachToTarget", targetId=self._target, flatten=True)[
             "sessionId"
         ]
-        for domain in ("Page", "Runtime", "Network", "Log", "Accessibility"):
+        for domain in ("Page", "Runtime", "Network", "Log"):
             self.send(f"{domain}.enable")
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.send("Emulation.setEmulatedMedia", features=[scheme])

@@ -3,7 +3,7 @@
 import { byId, element, setClass, setText } from "./dom.js";
 import { count, duration, moment } from "./format.js";
 import { Mesh } from "./mesh.js";
-import { PathTable } from "./paths.js";
+import { PathTable, WORST_FIRST } from "./paths.js";
 import { Queues } from "./queues.js";
 
 const QUIET_SECONDS = 5;
@@ -44,7 +44,8 @@ function show() {
   setText(byId("site"), `at ${state.site}`);
   const words = new Map();
   for (const path of state.paths.values()) words.set(path.state, (words.get(path.state) ?? 0) + 1);
-  const summary = [...words].map(([word, number]) => `${count(number)} ${word}`).join(", ");
+  const order = [...words].sort(([a], [b]) => WORST_FIRST.indexOf(a) - WORST_FIRST.indexOf(b));
+  const summary = order.map(([word, number]) => `${count(number)} ${word}`).join(", ");
   setText(byId("summary"), `${count(state.paths.size)} paths: ${summary}`);
   const worst = [...words.keys()].some((word) => ALARMS.has(word)) ? "! " : "";
   if (document.title !== `${worst}Inflight at ${state.site}`) document.title = `${worst}Inflight at ${state.site}`;

@@ -206,6 +206,7 @@ def test_readable_by_a_screen_reader(page: Page, served: Served) -> None:
     served.exporter.apply_window(window(number=recent(), values_ns=[2_000_000] * 100))
     served.put_line()
     page.wait("document.querySelector('#routers tbody tr')", "the routers")
+    page.send("Accessibility.enable")
     nodes = page.send("Accessibility.getFullAXTree")["nodes"]
     roles: dict[str, set[str]] = {}
     for node in nodes:

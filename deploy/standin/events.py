@@ -215,7 +215,7 @@ class Events:
             if transit is None:
                 self._arrival(link, delivery)
             elif lib.pn_delivery_settled(delivery):
-                link.settle(transit, 0)  # the sender waits for no outcome
+                _settled_by_sender(link, transit)
 
     def _arrival(self, link: InLink, delivery: Any) -> None:
         pn = link.pn
@@ -289,9 +289,7 @@ class Events:
         if state in (lib.PN_REJECTED, lib.PN_MODIFIED) and transit.raw is not None and not transit.waiting:
             _copy_details(delivery, transit.raw)
         if lib.pn_delivery_settled(delivery):
-            del link.unsettled[key]
-            link.count_outcome(transit, state)
-            lib.pn_delivery_settle(delivery)
+            link.settle(transit, delivery, state)
             if transit.route:
                 transit.route.outcome(transit, state)
                 transit.route.wake()
@@ -308,6 +306,14 @@ def _count_ingress(link: InLink, transit: Transit, route: Route) -> None:
     if link.peer.role == peers.ROUTE_CONTAINER:
         counters.ingress_route_container += 1
         route.counters.ingress_route_container += 1
+
+
+def _settled_by_sender(link: InLink, transit: Transit) -> None:
+    """It waits for no outcome, or has heard it: nothing is left to wait for at the other end."""
+    link.settle(transit, 0)
+    if transit.sent:
+        out, delivery = transit.sent
+        out.settle(transit, delivery, lib.pn_delivery_remote_state(delivery))
 
 
 def _copy_details(source: Any, target: Any) -> None:

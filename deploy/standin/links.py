@@ -38,6 +38,7 @@ class Transit:
         "origin",
         "raw",
         "route",
+        "sent",
         "settled",
         "trace",
         "waiting",
@@ -54,6 +55,7 @@ class Transit:
         self.born_ns = time.monotonic_ns()
         self.waiting = 0  # copies of a multicast without an outcome
         self.worst = 0
+        self.sent: tuple[OutLink, Any] | None = None  # the delivery it became; not of a multicast
         self.route: Route | None = None
 
 
@@ -232,7 +234,7 @@ class OutLink(Link):
         data = transit.data
         if self.annotate and transit.trace:
             try:
-                data = sections.annotated(data, sections.route_pairs(transit.origin, transit.trace))
+                data = sections.annotated(data, sections.route_pairs(transit.origin, tuple(transit.trace)))
             except sections.MalformedError:
                 data = transit.data  # a router passes on what it cannot read
         tag = b"%x" % next(_tags)
@@ -250,7 +252,16 @@ class OutLink(Link):
                 transit.route.outcome(transit, lib.PN_ACCEPTED)
         else:
             self.unsettled[key_of(delivery)] = transit
+            if not transit.waiting:
+                transit.sent = (self, delivery)
             lib.pn_link_advance(self.pn)
+
+    def settle(self, transit: Transit, delivery: Any, state: int) -> None:
+        """End a delivery towards its consumer, and count it."""
+        del self.unsettled[key_of(delivery)]
+        transit.sent = None
+        self.count_outcome(transit, state)
+        lib.pn_delivery_settle(delivery)
 
     def count_outcome(self, transit: Transit, state: int) -> None:
         name = OUTCOME_NAMES.get(state)

@@ -129,6 +129,7 @@ class Router:
         link.queue.clear()
         link.unsettled.clear()
         for transit in unsettled:
+            transit.sent = None
             if transit.raw is not None:
                 lib.pn_disposition_set_failed(lib.pn_delivery_local(transit.raw), True)
             if transit.route:

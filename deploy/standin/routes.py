@@ -199,7 +199,11 @@ class Route:
                     self._take(way, other, settled=settled)
 
     def _take(self, way: OutLink, other: OutLink, *, settled: bool) -> None:
-        mine = [transit for transit in other.queue if transit.route is self and transit.settled == settled]
+        mine = [
+            transit
+            for transit in other.queue
+            if transit.route is self and transit.settled == settled and not _echoes(transit, way)
+        ]
         for transit in mine[: max(0, way.spare)]:
             other.queue.remove(transit)
             way.push(transit)
@@ -235,3 +239,9 @@ class Route:
                 return
             state = transit.worst or lib.PN_RELEASED
         transit.incoming.settle(transit, state)
+
+
+def _echoes(transit: Transit, way: OutLink) -> bool:
+    """Back to the edge where it came from."""
+    peer = transit.incoming.peer if transit.incoming else None
+    return peer is not None and peer.role == EDGE and way.peer is peer

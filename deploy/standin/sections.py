@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -105,7 +106,8 @@ def _string(text: str) -> bytes:
     return struct.pack(">BI", _STR32, len(raw)) + raw
 
 
-def route_pairs(ingress: str, trace: list[str]) -> bytes:
+@lru_cache(maxsize=1024)
+def route_pairs(ingress: str, trace: tuple[str, ...]) -> bytes:
     """The pairs a router adds: where the message came in, and the routers it passed, area before name."""
     steps = b"".join(_string(f"0/{router}") for router in trace)
     listed = struct.pack(">BII", _LIST32, len(steps) + 4, len(trace)) + steps

@@ -319,3 +319,36 @@ def test_a_message_need_not_wait_for_one_consumer_when_another_has_credit(
     rows = requester(line[0].port).rows("org.apache.qpid.dispatch.router.address")
     row = next(row for row in rows if row["key"] == "M0" + address)
     assert (row["deliveriesIngress"], row["deliveriesEgress"]) == (8, 8)
+
+
+def test_a_sender_that_settles_first_leaves_nothing_behind(
+    clients: Clients, line: list[StandIn], address: str, requester: Callable[[int], Requester]
+) -> None:
+    """Sent unsettled, settled by the sender: delivered, and open at no router."""
+    receiver = clients.receiver(line[2].port, address, outcome=None)
+    sender = clients.sender(line[0].port, address)
+    clients.wait(lambda: sender.link.credit, "credit")
+    delivery = sender.link.send(proton.Message(body="x"))
+    receiver.got(1)
+    delivery.settle()
+    management = requester(line[0].port)
+
+    def settled() -> bool:
+        nodes = [f"amqp:/_topo/0/{name}.stand-in/$management" for name in "ABC"]
+        return not sum(row["unsettledCount"] for node in nodes for row in management.rows(_LINK, node))
+
+    clients.wait(settled, "end of all unsettled deliveries")
+
+
+def test_a_receiver_may_settle_second(clients: Clients, line: list[StandIn], address: str) -> None:
+    """Its outcome goes to the sender first, whose settlement comes back to it."""
+    receiver = clients.receiver(line[2].port, address, outcome=None)
+    sender = clients.sender(line[0].port, address)
+    clients.wait(lambda: sender.link.credit, "credit")
+    delivery = sender.link.send(proton.Message(body="x"))
+    receiver.got(1)
+    receiver.deliveries[0].update(ACCEPTED)
+    clients.wait(lambda: delivery.remote_state == ACCEPTED, "outcome at the sender")
+    assert not receiver.deliveries[0].settled
+    delivery.settle()
+    clients.wait(lambda: receiver.deliveries[0].settled, "settlement at the receiver")

@@ -55,7 +55,18 @@ def test_route_is_added_and_nothing_else_changes(
     """Other annotations, header, properties and body are what they were."""
     fields = {"address": to, "durable": durable, "ttl": 60, "subject": "s", "correlation_id": 5}
     data = _encoded(body=body, annotations=annotations, **fields)
-    message = _decoded(sections.annotated(data, sections.route_pairs("A", ["A", "B"])))
+    message = _decoded(
+        sections.annotated(
+            data,
+            sections.route_pairs(
+                "A",
+                (
+                    "A",
+                    "B",
+                ),
+            ),
+        )
+    )
     assert message.annotations == {**annotations, "x-opt-qd.ingress": "0/A", "x-opt-qd.trace": ["0/A", "0/B"]}
     assert bytes(message.body) == body
     assert {name: getattr(message, name) for name in fields} == fields
@@ -64,8 +75,17 @@ def test_route_is_added_and_nothing_else_changes(
 def test_route_of_an_earlier_journey_is_replaced() -> None:
     """A message that comes back out of a broker tells its last way only."""
     data = _encoded(body=b"x", annotations={proton.symbol("own"): 1})
-    once = sections.annotated(data, sections.route_pairs("A", ["A"]))
-    twice = sections.annotated(once, sections.route_pairs("C", ["C", "B"]))
+    once = sections.annotated(data, sections.route_pairs("A", ("A",)))
+    twice = sections.annotated(
+        once,
+        sections.route_pairs(
+            "C",
+            (
+                "C",
+                "B",
+            ),
+        ),
+    )
     expected = {"own": 1, "x-opt-qd.ingress": "0/C", "x-opt-qd.trace": ["0/C", "0/B"]}
     assert _decoded(twice).annotations == expected
 
@@ -84,6 +104,6 @@ def test_no_bytes_raise_anything_else(data: bytes) -> None:
     """Random bytes are read, or refused; they do not break the router."""
     try:
         sections.to_of(data)
-        sections.annotated(data, sections.route_pairs("A", ["A"]))
+        sections.annotated(data, sections.route_pairs("A", ("A",)))
     except sections.MalformedError:
         pass

@@ -62,6 +62,8 @@ def unpack(data: bytes) -> tuple[Any, int]:
             "go on with the newer program, or begin a new checkpoint"
         )
     end = _HEAD.size + length
+    if end > len(data):
+        raise BadState("the kept state is cut off")
     try:
         return json.loads(data[_HEAD.size : end]), end
     except ValueError as error:

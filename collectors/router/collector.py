@@ -13,10 +13,10 @@ from collectors.config import Mesh
 from collectors.outlet import Outlet
 from collectors.pace import Pace, Stop
 from collectors.polls import Result
-from collectors.router import management, schema
 from collectors.router.mesh import MeshState, MeshView
 from collectors.router.poll import Poll
-from collectors.router.wire import Undelivered, Wire, WireError
+from collectors.router.session import poll_once
+from collectors.router.wire import Wire, WireError
 from collectors.secrets import SecretError
 
 _log: Final = logging.getLogger("inflight.collect")
@@ -80,22 +80,9 @@ class MeshCollector:
             wire.close()
 
     def _poll(self, wire: Wire, tags: Iterator[int]) -> Poll:
-        poll = self._state.begin(
-            schema.SKUPPER if wire.product == "skupper-router" else schema.DISPATCH, tags
-        )
+        poll = self._state.begin(wire.guess, tags)
         started = time.monotonic()
-        deadline = started + self._pace.deadline_seconds
-        while not poll.done and not self._stop.is_set() and (now := time.monotonic()) < deadline:
-            for tag, request in poll.take(time.monotonic_ns(), wire.credit):
-                wire.send(tag, management.encode(request, tag, wire.reply_to))
-            wake_ns = poll.next_wake_ns()
-            until = deadline if wake_ns is None else max(now, min(deadline, wake_ns / 1e9))
-            for came in wire.pump(until):
-                if isinstance(came, Undelivered):
-                    poll.undelivered(came.tag, came.outcome, denied=came.denied, now_ns=time.monotonic_ns())
-                else:
-                    poll.reply(came, time.monotonic_ns())
-        poll.expire(time.monotonic_ns())
+        poll_once(wire, poll, started + self._pace.deadline_seconds, self._stop.is_set)
         self._outlet.polls.took(("router", self.name), time.monotonic() - started)
         return poll
 

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 from proton import SASL, Collector, Connection, Delivery, Endpoint, Event, SSLException, Transport
 
 from collectors import amqp
+from collectors.router.schema import DISPATCH, SKUPPER, SKUPPER_PRODUCT, Flavour
 
 CREDIT: Final = 1000
 MAX_REPLY_BYTES: Final = 32 << 20
@@ -92,9 +93,11 @@ class Wire:
             raise
 
     @property
-    def product(self) -> str:
+    def guess(self) -> Flavour:
+        """The flavour, as far as the peer told when the connection opened."""
         properties = self._connection.remote_properties
-        return str(properties.get("product", "")) if isinstance(properties, dict) else ""
+        product = properties.get("product") if isinstance(properties, dict) else None
+        return SKUPPER if product == SKUPPER_PRODUCT else DISPATCH
 
     @property
     def credit(self) -> int:

@@ -1,0 +1,47 @@
+"""`inflight check --live`: logs in everywhere, sends one message along each path, and tells what to mend."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import click
+
+from collectors.config import Config
+from deploy.errors import Finding
+from deploy.live_check.brokers import check_brokers
+from deploy.live_check.kafka import check_kafka
+from deploy.live_check.meshes import check_meshes
+from deploy.live_check.paths import check_paths
+from deploy.live_check.result import Checked
+
+__all__ = ["check_live", "checks"]
+
+
+def checks(config: Config) -> Iterator[Checked]:
+    """One after the other, as they are done; nothing raises."""
+    yield from check_kafka(config)
+    yield from check_meshes(config)
+    yield from check_brokers(config)
+    yield from check_paths(config)
+
+
+def check_live(config: Config) -> None:
+    """Print a line for each check, and the fix of what fails; Finding if anything does."""
+    # What goes wrong is told by the checks themselves.
+    logging.getLogger("inflight").setLevel(logging.CRITICAL)
+    failed = done = 0
+    for checked in checks(config):
+        done += 1
+        failed += not checked.ok
+        mark = click.style("ok  ", fg="green") if checked.ok else click.style("FAIL", fg="red", bold=True)
+        click.echo(f"{mark} {_plain(checked.what)}: {_plain(checked.text)}")
+        for line in checked.fix.splitlines():
+            click.echo(f"       {_plain(line)}")
+    if failed:
+        raise Finding(f"{failed} of {done} checks failed; the lines under each say what to do")
+
+
+def _plain(text: str) -> str:
+    """Peers' words must not steer the terminal."""
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)

@@ -1,0 +1,90 @@
+"""Is every broker to be asked, is its clock ours, and does it leave the probes' queues alone?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from collectors import paths
+from collectors.broker import objectname, reading, schema
+from collectors.broker.jolokia import Jolokia, JolokiaError, Read
+from collectors.config import Broker, Config
+from deploy.live_check import fixes
+from deploy.live_check.result import Checked
+
+_SECONDS: Final = 10.0
+_CLOCK_SECONDS: Final = 2.0
+_LEFT_ALONE: Final = ("ExpiryAddress", "DeadLetterAddress")
+
+
+def check_brokers(config: Config) -> Iterator[Checked]:
+    """Jolokia's login and rights, then what the paths through the broker need of it."""
+    for name, broker in config.brokers.items():
+        yield from _check(config, name, broker)
+
+
+def _check(config: Config, name: str, broker: Broker) -> Iterator[Checked]:
+    what = f"broker {name} at {broker.jolokia}"
+    client = Jolokia(broker)
+    until = time.monotonic() + _SECONDS
+    addresses = sorted({path.receive_address for path in paths.resolve(config).values() if path.via == name})
+    try:
+        replies = client.ask(reading.detection(), until)
+        product = reading.detected(replies)
+        if product is None:
+            text = "has neither Artemis' nor ActiveMQ Classic's MBeans"
+            yield fixes.failed(what, text, fixes.of_broker("bad_reply", name, ""))
+            return
+        asked = reading.requests(product, broker.queues, reading.Choice())
+        view = reading.read(
+            asked, client.ask([i.request for i in asked], until), product, broker.queues, (0, 0)
+        )
+        queues = [_queue(address) for address in addresses] if product is schema.ARTEMIS else []
+        settings = client.ask(queues, until) if queues else []
+    except JolokiaError as error:
+        parts = urlsplit(broker.jolokia)
+        fix = fixes.of_broker(error.failure, name, f"{parts.scheme}://{parts.hostname}")
+        yield fixes.failed(what, str(error), fix)
+        return
+    finally:
+        client.close()
+    version = view.one("broker").get("version")
+    yield fixes.passed(what, f"{product.title} {version}, {len(view.beans.get('queue', []))} queues wanted")
+    yield _clock(what, replies[0])
+    for address, reply in zip(addresses, settings, strict=False):
+        yield from _left_alone(f"queue {address} of broker {name}", address, reply)
+
+
+def _queue(address: str) -> Read:
+    quoted = objectname.quote(address)
+    return Read(schema.ARTEMIS.queue.pattern.format(queue=quoted), _LEFT_ALONE)
+
+
+def _clock(what: str, reply: Any) -> Checked:
+    there = reply.get("timestamp")
+    if not isinstance(there, int):
+        return fixes.passed(f"{what}: clock", "not told")
+    off = there - time.time()
+    # It is told in whole seconds.
+    if abs(off) > _CLOCK_SECONDS:
+        return fixes.failed(f"{what}: clock", f"{off:+.0f} s against this machine's", fixes.CLOCK)
+    return fixes.passed(f"{what}: clock", "within 2 s of this machine's")
+
+
+def _left_alone(what: str, address: str, reply: Any) -> Iterator[Checked]:
+    """A message that the broker moves elsewhere when it expires is not lost, but would count as such."""
+    value = reply.get("value") if isinstance(reply, dict) else None
+    for attributes in value.values() if isinstance(value, dict) else ():
+        taken = {
+            name: attributes.get(name)
+            for name in _LEFT_ALONE
+            if attributes.get(name) and not str(attributes.get(name)).startswith("ERROR")
+        }
+        if taken:
+            text = ", ".join(f"{name} is {value}" for name, value in taken.items())
+            match = "inflight.#" if address.startswith("inflight.") else address
+            yield fixes.failed(what, text, fixes.address_setting(match))
+        else:
+            yield fixes.passed(what, "expired messages go nowhere else")

@@ -1,0 +1,101 @@
+"""What to do about what fails, ready to paste: the one place for these texts."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from collectors.polls import Result
+from deploy.live_check.result import Checked
+
+RIGHTS: Final = "deploy/rights/README.md has the whole of it"
+
+_BY_RESULT: Final[dict[str, str]] = {
+    "refused": "start it, or put its right host and port into the config's URL",
+    "timeout": "look for a firewall between here and there, and for the right port in the config's URL",
+    "auth": "in the config:\n  sasl: {mechanism: PLAIN, user: NAME, password_file: FILE}",
+    "tls": "in the config:\n  tls: {ca: AUTHORITY.pem}\nand a URL with a name that is in the certificate",
+    "lost": "look into its log: it ended the connection",
+    "bad_reply": "see whether the URL is that of the thing itself and not of something before it",
+    "unreachable": "see `inflight status` with the mesh's URL for which link is down",
+}
+
+
+def of_mesh(result: Result) -> str:
+    """For a router that cannot be asked."""
+    if result == "denied":
+        return f"in the vhost policy, for the group of this user:\n{management_policy()}\n{RIGHTS}"
+    return _BY_RESULT.get(result, "")
+
+
+def of_broker(result: Result, name: str, origin: str) -> str:
+    """For a broker whose Jolokia cannot be asked."""
+    if result == "denied":
+        return (
+            f"in the config, under brokers.{name}:\n  origin: {origin}\n"
+            "and in the broker's etc/jolokia-access.xml:\n"
+            f"  <cors><allow-origin>{origin}</allow-origin><strict-checking/></cors>\n{RIGHTS}"
+        )
+    if result == "auth":
+        return (
+            f"in the config, under brokers.{name}:\n"
+            "  auth: {user: NAME, password_file: FILE}\n"
+            f"and the user's role must be allowed to read MBeans; {RIGHTS}"
+        )
+    return _BY_RESULT.get(result, "")
+
+
+def management_policy() -> str:
+    """Router vhost policy for the collector."""
+    return (
+        '  "allowAnonymousSender": true, "allowDynamicSource": true,\n'
+        '  "targets": "$management, _topo/*/$management, _edge/*/$management", "sources": ""'
+    )
+
+
+def path_policy(address: str, *, sends: bool) -> str:
+    """Router vhost policy for a probe, or the broker's role."""
+    kind = "targets" if sends else "sources"
+    right = "send" if sends else "consume"
+    return (
+        f'on a router, in the vhost policy of this user\'s group:\n  "{kind}": "{address}"\n'
+        "on an Artemis, in broker.xml, under <security-settings>:\n"
+        f'  <security-setting match="{address}">'
+        f'<permission type="{right}" roles="inflight"/></security-setting>\n{RIGHTS}'
+    )
+
+
+def waypoint(address: str, broker: str) -> str:
+    """Router config for a path through a broker."""
+    return (
+        f"on the router that is connected to the broker (its connector named {broker} here):\n"
+        f"  address {{ prefix: {address}; waypoint: yes }}\n"
+        f"  autoLink {{ address: {address}; connection: {broker}; direction: out }}\n"
+        f"  autoLink {{ address: {address}; connection: {broker}; direction: in }}"
+    )
+
+
+def address_setting(match: str) -> str:
+    """Artemis' address-setting that leaves the probes' messages alone."""
+    return (
+        "in broker.xml, under <address-settings>:\n"
+        f'  <address-setting match="{match}">\n'
+        "    <max-delivery-attempts>-1</max-delivery-attempts>\n"
+        "    <default-address-routing-type>ANYCAST</default-address-routing-type>\n"
+        "    <default-queue-routing-type>ANYCAST</default-queue-routing-type>\n"
+        "  </address-setting>\n"
+        "with no dead-letter-address and no expiry-address in it"
+    )
+
+
+CLOCK: Final = "have a time service on both, for example: apt-get install chrony"
+TOPICS: Final = "inflight collect --create-topics, or have the owner of the cluster make them"
+
+
+def failed(what: str, text: str, fix: str) -> Checked:
+    """A check that failed."""
+    return Checked(ok=False, what=what, text=text, fix=fix)
+
+
+def passed(what: str, text: str) -> Checked:
+    """A check that did not."""
+    return Checked(ok=True, what=what, text=text)

@@ -1,0 +1,62 @@
+"""Is every router of every mesh to be asked, through each URL?"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator
+
+from collectors import amqp
+from collectors.config import Config, Mesh
+from collectors.router.poll import Poll
+from collectors.router.session import poll_once
+from collectors.router.topology import Topology
+from collectors.router.view import view
+from collectors.router.wire import Wire, WireError
+from collectors.secrets import SecretError
+from deploy.live_check import fixes
+from deploy.live_check.result import Checked
+
+_SECONDS = 5.0
+
+
+def check_meshes(config: Config) -> Iterator[Checked]:
+    """Each URL by itself: a spare one that does not work is of no use."""
+    for name, mesh in config.meshes.items():
+        for url in mesh.urls:
+            yield from _check(f"mesh {name} through {url}", mesh, url)
+
+
+def _check(what: str, mesh: Mesh, url: str) -> Iterator[Checked]:
+    try:
+        wire = Wire(amqp.options(url, mesh.tls, mesh.sasl), _SECONDS)
+        try:
+            polled = poll_once(wire, Poll(wire.guess, {}, itertools.count()), time.monotonic() + _SECONDS)
+        finally:
+            wire.close()
+    except WireError as error:
+        yield fixes.failed(what, str(error), fixes.of_mesh(error.failure))
+        return
+    except (amqp.AmqpOptionsError, SecretError) as error:
+        yield fixes.failed(what, str(error), "put the file right, or the config that names it")
+        return
+    if polled.local.failure:
+        result, text = polled.local.failure
+        yield fixes.failed(what, f"management does not answer: {text}", fixes.of_mesh(result))
+        return
+    answered = {router: asked for router, asked in polled.asked.items() if asked.failure is None}
+    yield fixes.passed(what, f"{len(answered)} routers answer: {', '.join(sorted(answered))}"[:200])
+    for router, asked in polled.asked.items():
+        if asked.failure:
+            result, text = asked.failure
+            yield fixes.failed(f"router {router}", text, fixes.of_mesh(result))
+    if mesh.expect:
+        views = {router: view(asked, 0, 0) for router, asked in answered.items()}
+        found = Topology(mesh.expect).feed(views, [], 0).differences
+        wrong = [f"{link} is missing" for link in found.missing_link]
+        wrong += [f"{link} is not expected" for link in found.unexpected_link]
+        if wrong:
+            fix = "mend the link, or the config's `expect` if this is as it should be"
+            yield fixes.failed(f"{what}: links", ", ".join(wrong), fix)
+        else:
+            yield fixes.passed(f"{what}: links", "as expected")

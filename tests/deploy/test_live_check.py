@@ -1,0 +1,112 @@
+"""`inflight check --live` against stand-in routers and a real Artemis."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+from jolokia import FakeJolokia
+
+from collectors import load
+from collectors.config import Config
+from deploy.commands.check import command
+from deploy.live_check import checks
+from deploy.live_check.brokers import check_brokers
+from deploy.live_check.paths import check_paths
+from deploy.live_check.result import Checked
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from deploy.embedded.network import Network
+
+
+def config_of(network: Network, **changes: Any) -> dict[str, Any]:
+    config = network.config()
+    queue = network.queues[0]
+    config["paths"] = {
+        "a-c": {"from": "A", "to": "C", "address": "inflight/a-c"},
+        "orders": {"from": "A", "to": "C", "address": queue, "via": network.artemis.name, "settle": "60s"},
+        "news": {"from": "C", "to": ["A", "B"], "address": "multicast/inflight", "presettled": True},
+    }
+    config["defaults"] = {"horizon": "30m"}
+    return config | changes
+
+
+def parsed(config: dict[str, Any]) -> Config:
+    return load.parse(yaml.safe_dump(config), "test.yaml")
+
+
+def failures(found: list[Checked]) -> dict[str, Checked]:
+    return {checked.what: checked for checked in found if not checked.ok}
+
+
+@pytest.mark.e2e
+def test_all_is_well(router_line: Network, tmp_path: Path) -> None:
+    """Each mesh URL, broker, end point and path is told as good, and the exit status is 0."""
+    file = tmp_path / "inflight.yaml"
+    file.write_text(yaml.safe_dump(config_of(router_line)))
+    result = CliRunner().invoke(command, ["--live", str(file)])
+    assert result.exit_code == 0, result.output
+    lines = result.output.splitlines()[1:]
+    assert all(line.startswith("ok  ") for line in lines)
+    for path in ("a-c", "orders", "news/A", "news/B"):
+        assert any(line.startswith(f"ok   path {path}: a message took ") for line in lines)
+    assert sum("3 routers answer" in line for line in lines) == 3
+
+
+@pytest.mark.e2e
+def test_each_failure_has_its_fix(router_line: Network) -> None:
+    """What is wrong, and lines to paste: a dead URL, a missing Origin, a link that is not as expected."""
+    config = config_of(router_line)
+    config["endpoints"]["C"]["url"] = "amqp://127.0.0.1:1"
+    config["meshes"]["demo"]["expect"] = ["A.stand-in--C.stand-in"]
+    broker = config["brokers"][router_line.artemis.name]
+    del broker["origin"]
+    found = failures(list(checks(parsed(config))))
+    endpoint = found["endpoint C at amqp://127.0.0.1:1"]
+    assert "put its right host and port" in endpoint.fix
+    assert found["path a-c"].text == "not tried: no login at C"
+    (links, *_) = [checked for what, checked in found.items() if what.endswith(": links")]
+    assert "A.stand-in--C.stand-in is missing" in links.text
+    (origin,) = [checked for what, checked in found.items() if what.startswith("broker ")]
+    assert "origin: http://127.0.0.1" in origin.fix
+    assert "<allow-origin>http://127.0.0.1</allow-origin>" in origin.fix
+
+
+@pytest.mark.e2e
+def test_a_path_that_leads_nowhere(router_line: Network) -> None:
+    """Nobody gives credit: told with the queue's way through the routers where there should be one."""
+    config = config_of(router_line)
+    queue = {"from": "A", "to": "B", "address": "no.such.queue", "receive_address": "elsewhere"}
+    config["paths"] = {
+        "nowhere": {**queue, "via": router_line.artemis.name, "settle": "60s"},
+    }
+    (failed,) = failures(list(check_paths(parsed(config)))).values()
+    assert failed.text == "nobody gave credit for sending within 5 s"
+    assert "autoLink { address: no.such.queue; connection: " in failed.fix
+    assert '<address-setting match="inflight.#">' in failed.fix
+
+
+def test_clocks_that_differ() -> None:
+    """The broker's clock is compared with ours, by the time in its replies."""
+    broker = 'org.apache.activemq.artemis:broker="b"'
+
+    def answer(asked: Any) -> tuple[int, Any]:
+        replies = []
+        for request in asked:
+            value: Any = [broker] if "artemis" in request["mbean"] else []
+            if request["type"] == "read":
+                value = {broker: {"Version": "2.44.0"}} if request["mbean"].endswith("broker=*") else {}
+            replies.append({"status": 200, "timestamp": 1_000_000_000, "value": value})
+        return 200, replies
+
+    server = FakeJolokia(answer)
+    config = {"version": 1, "site": "s", "brokers": {"b": {"jolokia": server.url}}}
+    found = failures(list(check_brokers(parsed(config))))
+    server.close()
+    (failed,) = found.values()
+    assert failed.what.endswith(": clock")
+    assert "have a time service on both" in failed.fix

@@ -6,8 +6,8 @@ from typing import Final
 
 # States of a path, the worst first; the order in which paths are listed.
 WORDS: Final = (
-    *("outage", "losing", "silent", "suspect", "refused"),
-    *("blind", "behind", "slow", "waiting", "ok"),
+    *("outage", "losing", "silent", "behind", "suspect"),
+    *("refused", "blind", "slow", "waiting", "ok"),
 )
 
 

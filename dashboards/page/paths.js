@@ -5,7 +5,7 @@ import { count, duration, latency } from "./format.js";
 import { details } from "./details.js";
 import { Spark } from "./spark.js";
 
-export const WORST_FIRST = ["outage", "losing", "silent", "suspect", "refused", "blind", "behind", "slow", "waiting", "ok"];
+export const WORST_FIRST = ["outage", "losing", "silent", "behind", "suspect", "refused", "blind", "slow", "waiting", "ok"];
 
 const figure = (name) => (path) => path.response?.[name] ?? null;
 const jitter = (path) => path.window?.jitter?.["99"] ?? path.window?.jitter?.max ?? null;

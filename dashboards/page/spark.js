@@ -1,4 +1,5 @@
-// A small line of the p99 of the last windows; red ticks where messages are missing.
+// A small line of the last windows' p99, or maximum where there are too few messages for one; red ticks where
+// messages are missing.
 
 import { drawing, element, setText } from "./dom.js";
 import { count, latency } from "./format.js";
@@ -38,7 +39,7 @@ export class Spark {
     this.missing.setAttribute("d", ticks);
     const lost = missing.reduce((sum, one) => sum + one, 0);
     setText(this.words, known.length
-      ? `p99 of ${points.length} windows: ${latency(Math.min(...known))} to ${latency(top)}, ${count(lost)} missing`
-      : `${points.length} windows, no p99, ${count(lost)} missing`);
+      ? `p99 or maximum of ${points.length} windows: ${latency(Math.min(...known))} to ${latency(top)}, ${count(lost)} missing`
+      : `${points.length} windows, nothing received, ${count(lost)} missing`);
   }
 }

@@ -74,7 +74,7 @@ class Network:
                 {
                     "mesh": mesh,
                     "kind": _text(row, "difference"),
-                    "names": [str(n) for n in row.get("names", ())],
+                    "names": _names(row),
                 }
                 for mesh, target in meshes
                 for row in target.rows("mesh")
@@ -92,19 +92,21 @@ class Network:
         name = _text(row, "router")
         target = self._routers.get((mesh, name), _Target())
         who = next(iter(target.rows("router")), {})
-        links = [link for link in target.rows("link") if link.get("type") != CONTROL]
+        up = row.get("up") is True
+        # What a router said before it died is of no use now.
+        links = [link for link in target.rows("link") if up and link.get("type") != CONTROL]
         return {
             "mesh": mesh,
             "router": name,
-            "up": row.get("up") is True,
+            "up": up,
             "stale": of_mesh.stale(now_ns),
             "reason": _text(row, "reason"),
             "at_seconds": of_mesh.at_ns / 1e9,
             "mode": _text(who, "mode"),
             "flavour": _text(who, "flavour"),
             "version": _text(who, "version"),
-            "uptime_seconds": _number(who, "uptime_seconds"),
-            "rate": _rate(sum(_number(link, "deliveries_added") for link in links), target.interval_ns),
+            "uptime_seconds": _number(who, "uptime_seconds") if up else 0,
+            "rate": _rate(links, target.interval_ns) if up else None,
             "undelivered": sum(_number(link, "undelivered") for link in links),
             "unsettled": sum(_number(link, "unsettled") for link in links),
             "dropped": sum(_number(link, "dropped_presettled_added") for link in links),
@@ -112,23 +114,27 @@ class Network:
 
     def _edge(self, mesh: str, row: Json, of_mesh: _Target, now_ns: int) -> Json:
         ends = _text(row, "source"), _text(row, "target")
+        up = row.get("up") is True
         links = [
             link
             for here, there in (ends, ends[::-1])
             for link in self._routers.get((mesh, here), _Target()).rows("link")
-            if link.get("peer") == there and link.get("type") != CONTROL and link.get("direction") == "out"
+            if up
+            and link.get("peer") == there
+            and link.get("type") != CONTROL
+            and link.get("direction") == "out"
         ]
         return {
             "mesh": mesh,
             "id": "--".join(ends),
             "source": ends[0],
             "target": ends[1],
-            "up": row.get("up") is True,
+            "up": up,
             "stale": of_mesh.stale(now_ns),
             "cost": row.get("cost") if isinstance(row.get("cost"), int) else None,
             "undelivered": sum(_number(link, "undelivered") for link in links),
             "unsettled": sum(_number(link, "unsettled") for link in links),
-            "rate": _rate(sum(_number(link, "deliveries_added") for link in links), of_mesh.interval_ns),
+            "rate": _rate(links, of_mesh.interval_ns) if up else None,
         }
 
 
@@ -162,12 +168,13 @@ def _queue(key: tuple[str, str], row: Json, target: _Target, now_ns: int) -> Jso
         "stale": target.stale(now_ns) or next(iter(target.rows("broker")), {}).get("up") is False,
         "messages": _number(row, "messages"),
         "consumers": _number(row, "consumers"),
-        "in_rate": _rate(_number(row, "added_added"), target.interval_ns),
-        "out_rate": _rate(_number(row, "acknowledged_added"), target.interval_ns),
+        "in_rate": _rate([row], target.interval_ns, "added_added"),
+        "out_rate": _rate([row], target.interval_ns, "acknowledged_added"),
     }
 
 
-def _rate(added: int, interval_ns: int) -> float | None:
+def _rate(rows: list[Json], interval_ns: int, name: str = "deliveries_added") -> float | None:
+    added = sum(_number(row, name) for row in rows)
     return round(added * 1e9 / interval_ns, 1) if interval_ns > 0 else None
 
 
@@ -179,3 +186,8 @@ def _number(row: Json, name: str) -> int:
 def _text(row: Json, name: str) -> str:
     value = row.get(name)
     return value if isinstance(value, str) else ""
+
+
+def _names(row: Json) -> list[str]:
+    names = row.get("names")
+    return [str(name) for name in names] if isinstance(names, list) else []

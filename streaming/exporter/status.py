@@ -35,18 +35,25 @@ def _found(path: Path, now_ns: int) -> Iterator[Status]:
     if now_ns - path.seen_ns > SILENT_NS:
         yield Status("silent", f"no data for {seconds(now_ns - path.seen_ns)}")
     if path.outage_ns >= OUTAGE_NS:
-        yield Status("outage", f"nothing delivered for {seconds(path.outage_ns)}")
+        yield Status("outage", f"nothing delivered for {seconds(path.outage_ns)}{_unlinked(path)}")
     if lost := sum(point.lost for point in recent):
         yield Status("losing", f"{lost} lost in the last minute")
+    if live and live["behind_ns"] > BEHIND_NS:
+        yield Status("behind", f"not sent for {seconds(live['behind_ns'])}{_unlinked(path)}")
     if live and live["suspect"]:
         yield Status("suspect", f"{live['suspect']} missing, not final yet")
     if refused := sum(point.refused for point in recent):
         yield Status("refused", f"{refused} refused in the last minute")
     if unobserved := sum(point.unobserved for point in recent):
         yield Status("blind", f"{unobserved} unobserved in the last minute")
-    if live and live["behind_ns"] > BEHIND_NS:
-        yield Status("behind", f"the sender is {seconds(live['behind_ns'])} behind its schedule")
     yield from _slow(path)
+
+
+def _unlinked(path: Path) -> str:
+    """Which of the ends have no link now, which may be why."""
+    ends = path.live["ends"] if path.live else []
+    roles = sorted({end["role"] for end in ends if end["link"] != "attached"}, reverse=True)
+    return "".join(f", {role} detached" for role in roles)
 
 
 def _slow(path: Path) -> Iterator[Status]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from streaming.exporter.core import Exporter
-from streaming.exporter.path import Path
+from streaming.exporter.path import Path, Point
 from streaming.exporter.status import status
 from streaming.rows import CLASSES, Latency, LiveRow, WindowRow
 
@@ -61,7 +61,7 @@ def _path(exporter: Exporter, path: Path, now_ns: int) -> Json:
         "suspect": live["suspect"] if live else 0,
         "outage_seconds": path.outage_ns / 1e9,
         "last_received_seconds": None if path.last_received_ns is None else path.last_received_ns / 1e9,
-        "spark": [None if point.p99_ns is None else _rounded(point.p99_ns) for point in path.history],
+        "spark": [_spark(point) for point in path.history],
         "spark_missing": [point.lost + point.refused + point.unobserved for point in path.history],
         "slos": [
             {
@@ -116,6 +116,7 @@ def _latency(latency: Latency | None) -> Json | None:
     return {**percentiles, "max": latency["max_ns"] / 1e9, "mean": latency["mean_ns"] / 1e9}
 
 
-def _rounded(ns: int) -> float:
-    """To the microsecond: a sparkline is a few dozen pixels high."""
-    return round(ns / 1e9, 6)
+def _spark(point: Point) -> float | None:
+    """The p99, or the maximum of a window with too few messages for one; to the microsecond."""
+    ns = point.p99_ns if point.p99_ns is not None else point.max_ns
+    return None if ns is None else round(ns / 1e9, 6)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from importlib import resources
 
 import pytest
 from browser import Browser, Page
@@ -10,6 +12,7 @@ from made_exporter import Served, recent
 from made_rows import SECOND, live, window
 
 from collectors.events import Event
+from streaming.words import WORDS
 
 HOSTILE = "<img src=x onerror=\"document.title='owned'\">"
 ROW = "document.querySelector('tr[data-path=\"{}\"]')"
@@ -233,3 +236,11 @@ def test_fits_phones_and_the_night(browser: Browser, served: Served, width: int,
     red = page.evaluate("Number(getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0])")
     assert (red < 128) == dark
     page.close()
+
+
+def test_words_are_those_of_the_exporter() -> None:
+    """The page sorts by the same order of states as the terminal."""
+    script = resources.files("dashboards.page").joinpath("paths.js").read_text()
+    found = re.search(r"WORST_FIRST = \[(.*?)\]", script)
+    assert found
+    assert tuple(re.findall(r'"(\w+)"', found[1])) == WORDS

@@ -1,0 +1,160 @@
+"""A path's state in a word and a sentence, and the network around it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from made_counts import Made
+from made_rows import LENGTH, SECOND, START, live, window
+
+from collectors.telemetry import Telemetry
+from streaming.exporter.view import snapshot
+from streaming.words import WORDS
+
+NOW = 12  # the window that is open
+
+
+@pytest.fixture
+def made() -> Made:
+    found = Made()
+    found.now_ns = START + NOW * LENGTH + 3 * SECOND
+    return found
+
+
+def state(made: Made) -> tuple[str, str]:
+    (path,) = snapshot(made.exporter)["paths"]
+    assert path["state"] in WORDS
+    return path["state"], path["state_text"]
+
+
+def test_waiting_until_there_is_data(made: Made) -> None:
+    """A configured path is there, and says that nothing is known of it."""
+    assert state(made) == ("waiting", "no data yet")
+
+
+def test_ok_when_all_arrives_in_time(made: Made) -> None:
+    """Nothing to say."""
+    made.feed(window(number=NOW - 3))
+    made.exporter.apply_live(live(number=NOW))
+    assert state(made) == ("ok", "")
+
+
+def test_losing_for_a_minute_and_not_longer(made: Made) -> None:
+    """A loss is told while its window is among those of the last minute; a revision takes it back."""
+    made.feed(window(number=0, lost=3))
+    assert state(made) == ("losing", "3 lost in the last minute")
+    made.feed(window(number=0, values_ns=[2_000_000] * 53, revision=1, moves={"lost>received": 3}))
+    assert state(made) == ("ok", "")
+    made.feed(window(number=1, lost=1), window(number=12))
+    assert state(made)[0] == "losing"
+    made.feed(window(number=13))
+    assert state(made) == ("ok", "")
+
+
+def test_silent_when_nobody_tells_of_it(made: Made) -> None:
+    """With no row for half a minute the figures are of the past, whatever they say."""
+    made.feed(window(number=0, lost=1))
+    made.now_ns += 45 * SECOND
+    assert state(made) == ("silent", "no data for 45 s")
+
+
+def test_the_worst_is_told_first(made: Made) -> None:
+    """Outage before behind, behind before suspect, suspect before refused, refused before blind."""
+    made.feed(window(number=NOW, refused=2, unobserved=1))
+    end: dict[str, Any] = {"role": "sender", "name": "a", "run": "0" * 16, "frontier_ns": made.now_ns}
+    assert state(made) == ("refused", "2 refused in the last minute")
+    made.exporter.apply_live(live(number=NOW, suspect=5))
+    assert state(made) == ("suspect", "5 missing, not final yet")
+    made.exporter.apply_live(
+        live(number=NOW, suspect=5, behind_ns=4 * SECOND, ends=[{**end, "link": "detached"}])
+    )
+    assert state(made) == ("behind", "not sent for 4 s, sender detached")
+    made.exporter.apply_live(live(number=NOW, outage_since_ns=START, behind_ns=4 * SECOND))
+    assert state(made) == ("outage", "nothing delivered for 63 s")
+    made.feed(window(number=NOW + 1, unobserved=7))
+    made.exporter.apply_live(live(number=NOW + 1))
+    assert state(made)[0] == "refused"
+
+
+def test_slow_against_its_objective(made: Made) -> None:
+    """A p99 above the bound of an objective for latency."""
+    made.feed(window(number=NOW, values_ns=[1_000_000] * 98 + [9_000_000] * 2))
+    assert state(made) == ("slow", "p99 9 ms, objective 5 ms")
+
+
+def put(
+    made: Made, target: str, entity: str, rows: list[dict[str, Any]], poll: int = 1, part: int = 1
+) -> None:
+    made.exporter.apply_router(
+        Telemetry("here", "prod", target, entity, made.now_ns, 5 * SECOND, poll, rows, part=part, parts=2)
+    )
+
+
+def test_routers_and_links_with_their_backlog(made: Made) -> None:
+    """A link's backlog and rate are those of both directions, whose rows may come in several records."""
+    edges = [{"kind": "edge", "source": "A", "target": "B", "up": True, "cost": 3}]
+    put(made, "", "mesh", [{"kind": "router", "router": name, "up": True} for name in "AB"] + edges)
+    link = {"peer": "B", "direction": "out", "type": "inter-router", "undelivered": 2, "unsettled": 1}
+    control = {**link, "type": "router-control", "undelivered": 99}
+    put(made, "A", "link", [link | {"deliveries_added": 10}, control])
+    put(made, "A", "link", [link | {"peer": "C", "deliveries_added": 20}], part=2)
+    put(made, "B", "link", [link | {"peer": "A", "undelivered": 5, "deliveries_added": 5}])
+    view = snapshot(made.exporter)
+    (edge,) = view["edges"]
+    assert (edge["undelivered"], edge["unsettled"], edge["rate"], edge["cost"]) == (7, 2, 3.0, 3)
+    assert [(r["router"], r["undelivered"], r["rate"]) for r in view["routers"]] == [
+        ("A", 4, 6.0),
+        ("B", 5, 1.0),
+    ]
+
+
+def test_a_dead_router_shows_nothing_of_its_past(made: Made) -> None:
+    """Its figures go when it goes, and a mesh not heard of is stale."""
+    put(made, "A", "link", [{"type": "endpoint", "undelivered": 5, "deliveries_added": 10}])
+    put(made, "", "mesh", [{"kind": "router", "router": "A", "up": False, "reason": "timeout"}], poll=2)
+    (router,) = snapshot(made.exporter)["routers"]
+    assert (router["up"], router["reason"], router["undelivered"], router["rate"]) == (
+        False,
+        "timeout",
+        0,
+        None,
+    )
+    assert not router["stale"]
+    made.now_ns += 21 * SECOND
+    (router,) = snapshot(made.exporter)["routers"]
+    assert router["stale"]
+    made.now_ns += 900 * SECOND
+    assert snapshot(made.exporter)["routers"] == []
+
+
+def test_queues_of_a_dead_broker_are_stale(made: Made) -> None:
+    """What is shown of them is of the past, and says so."""
+
+    def broker(entity: str, row: dict[str, Any], poll: int) -> None:
+        made.exporter.apply_broker(
+            Telemetry("here", "prod", "artemis", entity, made.now_ns, 10 * SECOND, poll, [row])
+        )
+
+    broker("broker", {"up": True, "product": "artemis"}, 1)
+    queue = {"queue": "orders", "messages": 7, "consumers": 1, "added_added": 20, "acknowledged_added": 10}
+    broker("queue", queue, 1)
+    (shown,) = snapshot(made.exporter)["queues"]
+    assert (shown["messages"], shown["in_rate"], shown["out_rate"], shown["stale"]) == (7, 2.0, 1.0, False)
+    broker("broker", {"up": False, "reason": "refused"}, 2)
+    (shown,) = snapshot(made.exporter)["queues"]
+    assert shown["stale"]
+
+
+def test_rows_of_routers_that_make_no_sense_harm_nothing(made: Made) -> None:
+    """Missing and wrong values read as nothing."""
+    put(
+        made,
+        "",
+        "mesh",
+        [{}, {"kind": "router"}, {"kind": "edge", "cost": "x"}, {"kind": "difference", "names": 5}],
+    )
+    put(made, "", "link", [{"undelivered": "many", "type": 7}])
+    view = snapshot(made.exporter)
+    assert view["routers"][0]["router"] == ""
+    assert view["edges"][0]["cost"] is None

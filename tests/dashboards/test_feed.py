@@ -1,0 +1,112 @@
+"""Server-sent events of the live page, and the JSON behind it."""
+
+from __future__ import annotations
+
+import gzip
+import http.client
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from helpers import wait_until
+from hypothesis import given
+from hypothesis import strategies as st
+from made_exporter import Served, recent
+from made_rows import window
+
+from dashboards.page.feed import MAX_READERS, changes, event
+
+FIELDS = st.dictionaries(st.sampled_from(["state", "lost", "spark"]), st.integers(0, 2) | st.none())
+STATES = st.fixed_dictionaries(
+    {
+        "now_seconds": st.integers(0, 5),
+        "not_ready": st.none() | st.just("why"),
+        "queues": st.lists(st.integers(0, 1), max_size=2),
+        "paths": st.dictionaries(st.sampled_from("abc"), FIELDS).map(
+            lambda paths: [{"state": 0, "lost": 0, "spark": 0, **f, "name": n} for n, f in paths.items()]
+        ),
+    }
+)
+
+
+@pytest.fixture
+def served() -> Iterator[Served]:
+    made = Served()
+    yield made
+    made.close()
+
+
+@given(before=STATES, now=STATES)
+def test_changes_lead_from_one_state_to_the_next(before: dict[str, Any], now: dict[str, Any]) -> None:
+    """Taken as the page takes them, they give the new state; where nothing changed they are empty."""
+    change = changes(before, now)
+    paths = {path["name"]: dict(path) for path in before["paths"]}
+    for path in change["paths"]:
+        paths.setdefault(path["name"], {}).update(path)
+    for name in change["gone"]:
+        del paths[name]
+    assert paths == {path["name"]: path for path in now["paths"]}
+    rest = {name: value for name, value in change.items() if name not in {"paths", "gone"}}
+    assert {**before, **rest, "paths": now["paths"]} == now
+    assert changes(now, now) == {"paths": [], "gone": []}
+
+
+def test_an_event_is_one_line_of_data() -> None:
+    """Line ends in names are JSON's, not the stream's."""
+    assert event("state", {"name": "a\nb\r\ndata: x"}).count(b"\n") == 3
+
+
+def read_event(stream: http.client.HTTPResponse) -> tuple[str, dict[str, Any]]:
+    name = ""
+    while line := stream.readline().decode().rstrip("\n"):
+        kind, _, text = line.partition(": ")
+        if kind == "event":
+            name = text
+        elif kind == "data":
+            return name, json.loads(text)
+    return read_event(stream)
+
+
+def test_everything_first_then_changes(served: Served) -> None:
+    """A reader gets the whole state, and from then on what differs."""
+    with urllib.request.urlopen(f"{served.url}/events", timeout=10) as stream:  # noqa: S310 -- of this test
+        name, state = read_event(stream)
+        assert name == "state"
+        assert [path["name"] for path in state["paths"]] == ["east-west"]
+        served.exporter.apply_window(window("other", recent(), lost=2))
+        while not (found := read_event(stream))[1]["paths"]:
+            pass
+        assert found[0] == "change"
+        (path,) = found[1]["paths"]
+        assert (path["name"], path["classes"]["lost"]) == ("other", 2)
+        assert "site" not in found[1]
+
+
+def test_readers_are_bounded_and_their_places_come_back(served: Served) -> None:
+    """More pages than there is room for are refused; closed ones, and mere HEADs, make room."""
+    for _ in range(MAX_READERS + 1):
+        request = urllib.request.Request(f"{served.url}/events", method="HEAD")  # noqa: S310 -- of this test
+        urllib.request.urlopen(request, timeout=10).close()  # noqa: S310 -- the same
+    open_ = [urllib.request.urlopen(f"{served.url}/events", timeout=10) for _ in range(MAX_READERS)]  # noqa: S310 -- the same
+    with pytest.raises(urllib.error.HTTPError, match="503"):
+        urllib.request.urlopen(f"{served.url}/events", timeout=10)  # noqa: S310 -- the same
+    for stream in open_:
+        stream.close()
+
+    def admitted() -> bool:
+        with urllib.request.urlopen(f"{served.url}/events", timeout=10) as stream:  # noqa: S310 -- the same
+            return read_event(stream)[0] == "state"
+
+    wait_until(admitted, 10, "a place to come back")
+
+
+def test_state_as_json_is_packed_on_request(served: Served) -> None:
+    """For `inflight top` over slow lines."""
+    plain = json.loads(served.get("/api/state"))
+    request = urllib.request.Request(f"{served.url}/api/state", headers={"Accept-Encoding": "gzip"})  # noqa: S310 -- of this test
+    with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310 -- the same
+        packed = json.loads(gzip.decompress(answer.read()))
+    assert packed["paths"] == plain["paths"]

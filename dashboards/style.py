@@ -46,9 +46,10 @@ PATH_STATES: Final = {
     "5": ("maintenance", BLUE),
 }
 
+MESSAGES: Final = "suffix:msg/s"
 _WIDE: Final = 12
 # Where all is 0 the axis would go to 100.
-_SOFT_MOST: Final = {"short": 1, "mps": 1, "s": 0.001, "percentunit": 0.01}
+_SOFT_MOST: Final = {"short": 1, MESSAGES: 1, "s": 0.001, "percentunit": 0.01}
 
 
 def query(expression: str, legend: str = "", *, ref: str = "A") -> prometheus.Dataquery:

@@ -101,7 +101,7 @@ def _table() -> Any:
         custom__cellOptions={"type": "color-text"},
     )
     for name in ("In", "Out"):
-        override(panel, name, unit="mps", decimals=1)
+        override(panel, name, unit=style.MESSAGES, decimals=1)
     return override(panel, "Empty in", unit="s", decimals=1)
 
 
@@ -109,7 +109,7 @@ def _flow() -> Any:
     panel = style.lines(
         "In against out",
         "Messages added and acknowledged; where they part, a queue grows or drains.",
-        "mps",
+        style.MESSAGES,
         [query(q.IN_ALL, "{{broker}} in", ref="A"), query(q.OUT_ALL, "{{broker}} out", ref="B")],
         size=(8, 8),
     )
@@ -122,7 +122,7 @@ def _queues() -> list[Any]:
     gone = style.lines(
         "Expired, killed, unrouted",
         "Messages that left without being consumed: too old, given up on after redeliveries, or with no queue.",
-        "mps",
+        style.MESSAGES,
         [
             query(q.EXPIRED, "{{broker}} expired", ref="A"),
             query(q.KILLED, "{{broker}} killed", ref="B"),

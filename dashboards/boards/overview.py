@@ -176,7 +176,7 @@ def _table() -> Any:
         custom__cellOptions={"type": "gauge", "mode": "basic", "valueDisplayMode": "color"},
         custom__width=130,
     )
-    override(panel, "Received", unit="mps", decimals=1, custom__width=90)
+    override(panel, "Received", unit=style.MESSAGES, decimals=1, custom__width=90)
     for name in ("Missing", "Lost"):
         override(
             panel,

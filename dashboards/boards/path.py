@@ -41,7 +41,12 @@ def _figures() -> list[Any]:
             sparkline=True,
         ),
         style.figures(
-            "Sent", f"Messages sent a second. {_LATER}", "mps", [query(q.RECEIVED)], size=size, sparkline=True
+            "Sent",
+            f"Messages sent a second. {_LATER}",
+            style.MESSAGES,
+            [query(q.RECEIVED)],
+            size=size,
+            sparkline=True,
         ),
         style.figures(
             "Lost",
@@ -244,7 +249,7 @@ def _rates() -> Any:
         "Sent, received, not sent",
         "Live counts of the probes: attempts to send and messages received; below 0 what was due and given up, by"
         " reason. Received drops at once where a fault begins; final windows follow.",
-        "mps",
+        style.MESSAGES,
         [
             query(q.ASKED, "sent", ref="A"),
             query(q.RECEIVED, "received", ref="B"),

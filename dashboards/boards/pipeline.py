@@ -187,7 +187,7 @@ def _collectors() -> list[Any]:
     polls = style.lines(
         "Polls by result",
         "Polls a second of routers and brokers.",
-        "mps",
+        style.MESSAGES,
         [query(q.POLLS, "{{collector}} {{result}}")],
         size=(6, 8),
     )
@@ -204,7 +204,7 @@ def _collectors() -> list[Any]:
         style.lines(
             "Rows read by the exporter",
             "By topic and result.",
-            "mps",
+            style.MESSAGES,
             [query(q.ROWS, "{{topic}} {{result}}")],
             size=(6, 8),
         ),

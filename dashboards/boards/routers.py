@@ -17,19 +17,15 @@ UID: Final = "inflight-routers"
 
 
 def _mesh() -> Any:
-    columns = {"Value #nodes": "mainstat", "Value #edges": "mainstat"}
     return (
         nodegraph.Panel()
         .title("Mesh")
         .description(
             "Routers with the messages a second that pass them, red where the last poll failed; links between them,"
-            " 1 up and 0 down. Edge routers hang on the router they are connected to."
+            " up or DOWN. Edge routers hang on the router they are connected to."
         )
         .datasource(style.SOURCE)
         .targets([rows(q.NODES, ref="nodes"), rows(q.EDGES, ref="edges")])
-        .with_transformation(models.DataTransformerConfig("organize", options={"renameByName": columns}))
-        .nodes(nodegraph.NodeOptions().main_stat_unit("mps"))
-        .edges(nodegraph.EdgeOptions().main_stat_unit("short"))
         .unit("short")
         .thresholds(style.thresholds(style.PLAIN))
         .span(10)
@@ -74,7 +70,7 @@ def _table() -> Any:
         custom__width=70,
     )
     override(panel, "Running for", unit="s", decimals=0)
-    override(panel, "In", unit="mps", decimals=1)
+    override(panel, "In", unit=style.MESSAGES, decimals=1)
     override(panel, "Memory", unit="bytes", decimals=0)
     return override(
         panel,
@@ -89,7 +85,7 @@ def _not_delivered() -> Any:
         "Not delivered",
         "Deliveries that ended otherwise than accepted. Dropped presettled ones are lost without a word to anyone;"
         " released ones went back to their senders.",
-        "mps",
+        style.MESSAGES,
         [query(q.NOT_DELIVERED, "{{router}} {{outcome}}")],
         size=(12, 8),
     )
@@ -119,7 +115,7 @@ def build() -> dashboard.Dashboard:
     flow = style.lines(
         "Deliveries",
         "In from clients, out to clients, and through from router to router.",
-        "mps",
+        style.MESSAGES,
         [query(q.INGRESS, "{{router}} {{flow}}")],
     )
     who = style.grid(
@@ -132,11 +128,11 @@ def build() -> dashboard.Dashboard:
         sort="Rate",
         none="the routers tell no ingress histogram",
     )
-    override(who, "Rate", unit="mps", decimals=1)
+    override(who, "Rate", unit=style.MESSAGES, decimals=1)
     addresses = style.lines(
         "By address",
         "Deliveries in, the ten busiest of the addresses that the config watches.",
-        "mps",
+        style.MESSAGES,
         [query(q.ADDRESSES, "{{address}}")],
         size=(8, 8),
     )
@@ -183,7 +179,7 @@ def build() -> dashboard.Dashboard:
     delayed = style.lines(
         "Slow deliveries",
         "Deliveries that took longer than 1 s or 10 s to settle.",
-        "mps",
+        style.MESSAGES,
         [query(q.DELAYED, "{{router}} over {{threshold}}")],
         size=(8, 8),
     )
@@ -192,9 +188,9 @@ def build() -> dashboard.Dashboard:
     board = board.with_row(Row("Resources"))
     memory = style.lines(
         "Memory",
-        "Resident memory of the router's process.",
+        "Of the router's process; dispatch tells its virtual memory, skupper the resident one.",
         "bytes",
-        [query(q.MEMORY, "{{router}}")],
+        [query(q.MEMORY, "{{router}} {{kind}}")],
         size=(8, 8),
     )
     types = style.lines(

@@ -36,7 +36,7 @@ ANNOTATIONS: Final = (
     ),
     Annotation(
         "Router starts",
-        expand('time() - router_start_time_seconds{mesh=~"$mesh"} < 30'),
+        expand('time() - router_start_time_seconds{mesh=~"$mesh"} < 15'),
         PURPLE,
         "router {{router}} started",
         "",

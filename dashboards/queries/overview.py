@@ -76,7 +76,7 @@ WORST_P99: Final = f"topk(5, {P99})"
 MISSING_BY_PATH: Final = expand('sum by (path) (path_suspect_messages{mesh=~"$mesh"})')
 LOST_BY_PATH: Final = expand('sum by (path) (path_window_messages{mesh=~"$mesh",class="lost"})')
 QUEUES_AT_RISK: Final = expand(
-    'topk(5, broker_queue_messages{mesh=~"$mesh"} and on (mesh, broker, queue) broker_queue_consumers == 0)'
+    'topk(5, broker_queue_messages{mesh=~"$mesh"} > 0 and on (mesh, broker, queue) broker_queue_consumers == 0)'
 )
 PROGRESS: Final = expand("time() - max(stream_last_progress_timestamp_seconds)")
 ERRORS: Final = expand("sum(increase(exporter_accounting_errors_total[$__range]))")

@@ -17,8 +17,12 @@ def _id(expression: str, label: str, into: str) -> str:
     return f'label_join({expression}, "{into}", "/", "mesh", "{label}")'
 
 
-# Grafana's node graph wants columns of just these names: id, title, source, target, color, mainstat.
-_FLOW: Final = '(sum by (mesh, router) (rate(router_deliveries_total{mesh=~"$mesh",flow=~"ingress|transit"}[$__rate_interval])) or 0 * sum by (mesh, router) (router_up))'
+# Grafana's node graph wants columns of just these names: id, title, source, target, color, mainstat. The value
+# cannot be called so, but count_values makes a label of a value.
+_FLOW: Final = (
+    '(sum by (mesh, router) (rate(router_deliveries_total{mesh=~"$mesh",flow=~"ingress|transit"}[$__rate_interval]))'
+    " or 0 * sum by (mesh, router) (router_up))"
+)
 # A link may lead to a router that nobody has reached yet: the graph wants a node for each end of each link.
 _ENDS: Final = (
     '(label_replace(mesh_edge_up{mesh=~"$mesh"}, "router", "$1", "source", "(.*)")'
@@ -29,21 +33,16 @@ _NODES: Final = (
     ' or label_replace(0 * sum by (mesh, router) (router_up{mesh=~"$mesh"} == 0), "color", "red", "", "")'
     f' or label_replace(0 * max by (mesh, router) ({_ENDS}) unless on (mesh, router) router_up, "color", "gray", "", ""))'
 )
+_SHOWN: Final = f'count_values by (mesh, router, color) ("flow", round({_NODES}))'
 NODES: Final = expand(
-    f'label_replace(label_replace({_id(_NODES, "router", "id")}, "title", "$1", "router", "(.*)"),'
-    ' "subtitle", "$1", "mesh", "(.*)")'
+    f'label_replace(label_replace(label_replace({_id(_SHOWN, "router", "id")}, "title", "$1", "router", "(.*)"),'
+    ' "mainstat", "$1 msg/s", "flow", "(.*)"), "subtitle", "$1", "mesh", "(.*)")'
 )
-EDGES: Final = expand(
-    _id(
-        _id(
-            _id('max by (mesh, id, source, target) (mesh_edge_up{mesh=~"$mesh"})', "id", "id"),
-            "source",
-            "source",
-        ),
-        "target",
-        "target",
-    )
+_EDGES: Final = (
+    'label_replace(max by (mesh, id, source, target) (mesh_edge_up{mesh=~"$mesh"}) == 1, "mainstat", "up", "", "")'
+    ' or label_replace(max by (mesh, id, source, target) (mesh_edge_up{mesh=~"$mesh"}) == 0, "mainstat", "DOWN", "", "")'
 )
+EDGES: Final = expand(_id(_id(_id(f"({_EDGES})", "id", "id"), "source", "source"), "target", "target"))
 
 UP: Final = _some("min by (mesh, router) (router_up{%})")
 EDGE_UP: Final = expand('min by (id) (mesh_edge_up{mesh=~"$mesh"})')
@@ -51,17 +50,19 @@ INGRESS: Final = _some(
     'sum by (router, flow) (rate(router_deliveries_total{%,flow=~"ingress|egress|transit"}[$__rate_interval]))'
 )
 NOT_DELIVERED: Final = _some(
-    'sum by (router, outcome) (rate(router_outcomes_total{%,outcome=~"dropped.*|released|modified|rejected"}[$__rate_interval])) > 0'
+    'sum by (router, outcome) (rate(router_outcomes_total{%,outcome=~"dropped.*|released|modified|rejected"}[$__rate_interval]))'
+    # Only what there was some of in the shown time.
+    " and on (router, outcome) sum by (router, outcome) (increase(router_outcomes_total{%}[$__range])) > 0"
 )
 BACKLOG: Final = _some(
     'sum by (router, peer) (router_link_undelivered_messages{%,peer!="",type!="router-control"})'
     ' + sum by (router, peer) (router_link_unsettled_messages{%,peer!="",type!="router-control"})'
 )
 END_BACKLOG: Final = _some(
-    'sum by (router, address) (router_link_undelivered_messages{%,address!=""})'
-    ' + sum by (router, address) (router_link_unsettled_messages{%,address!=""}) > 0'
+    'topk(10, sum by (router, address) (router_link_undelivered_messages{%,address!=""})'
+    ' + sum by (router, address) (router_link_unsettled_messages{%,address!=""}))'
 )
-STARVED: Final = _some("max by (router, peer, address) (router_link_zero_credit_seconds{%}) > 0")
+STARVED: Final = _some("topk(10, max by (router, peer, address) (router_link_zero_credit_seconds{%}))")
 DELAYED: Final = _some(
     "sum by (router, threshold) (rate(router_delayed_deliveries_total{%}[$__rate_interval]))"
 )
@@ -71,7 +72,11 @@ STUCK: Final = _some(
 WHO: Final = expand(
     'topk(20, sum by (mesh, ingress, egress) (rate(mesh_deliveries_total{mesh=~"$mesh"}[$__range])) > 0)'
 )
-MEMORY: Final = _some('max by (router, kind) (router_memory_bytes{%,kind="resident"})')
+# Dispatch tells its virtual memory only.
+MEMORY: Final = _some(
+    'max by (router, kind) (router_memory_bytes{%,kind="resident"}'
+    ' or on (mesh, router) router_memory_bytes{%,kind="virtual"})'
+)
 TYPES: Final = _some("topk(10, sum by (router, type) (router_allocator_held_bytes{%}))")
 NOT_UP: Final = _some(
     "max by (router, name, what) ("
@@ -99,4 +104,7 @@ TABLE_BACKLOG: Final = _some(
 TABLE_DROPPED: Final = _some(
     'round(sum by (mesh, router) (increase(router_outcomes_total{%,outcome=~"dropped.*|released|modified|rejected"}[$__range])))'
 )
-TABLE_MEMORY: Final = _some('max by (mesh, router) (router_memory_bytes{%,kind="resident"})')
+TABLE_MEMORY: Final = _some(
+    'max by (mesh, router) (router_memory_bytes{%,kind="resident"}'
+    ' or on (mesh, router) router_memory_bytes{%,kind="virtual"})'
+)

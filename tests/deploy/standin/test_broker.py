@@ -57,13 +57,16 @@ def test_messages_go_through_the_queue(
     receiver.got(40)
     assert receiver.ids() == list(range(40))
     management = requester(routers[1].port)
-    links = management.rows("org.apache.qpid.dispatch.router.link")
-    accepted = {
-        row["owningAddr"]: row["acceptedCount"]
-        for row in links
-        if (row["owningAddr"] or "").endswith("inflight.standin")
-    }
-    assert accepted == {"M0inflight.standin": 40, "M1inflight.standin": 40}
+
+    def accepted() -> dict[str, int]:
+        return {
+            row["owningAddr"]: row["acceptedCount"]
+            for row in management.rows("org.apache.qpid.dispatch.router.link")
+            if (row["owningAddr"] or "").endswith("inflight.standin")
+        }
+
+    both = {"M0inflight.standin": 40, "M1inflight.standin": 40}
+    clients.wait(lambda: accepted() == both, f"all accepted both ways, not {accepted()}")
 
 
 @pytest.mark.usefixtures("links_up")

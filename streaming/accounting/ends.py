@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from collectors.records import Header
+from collectors.records import SECOND_NS, Header
 from streaming.accounting import spans
 from streaming.accounting.bounds import RANGES, SPANS
 
@@ -32,6 +32,12 @@ class Range:
             self.last_frontier_ns = max(self.last_frontier_ns, frontier_ns)
 
 
+def reach_ns(header: Header) -> int:
+    """Of no later time does a record tell."""
+    has_rows = header.kind in {"received", "ledger"}
+    return max(header.frontier_ns, (header.second + 1) * SECOND_NS if has_rows else 0)
+
+
 @dataclass(slots=True)
 class End:
     """Times are the senders': a receiver's are put back by offset and bound as its record comes in."""
@@ -45,6 +51,9 @@ class End:
     bye: int | None = None  # the number of its clean end
     link: str = "attached"
     told_ns: int = 0  # the newest frontier as its own clock says
+    reach_ns: int = (
+        0  # no record of it told of a later time; with a clock unknown rows may be later than frontiers
+    )
     oldest_due_ns: int | None = None
     clock: dict[str, tuple[int, int]] = field(default_factory=dict)  # by stream: offset, bound
     late_by_ns: int = 0  # offset + bound, the largest: taken off its frontier
@@ -116,6 +125,7 @@ class End:
             self.open_ns = None
         if any(gap.to_ns >= header.frontier_ns for gap in header.gaps):
             self.open_ns = self.frontier_ns
+        self.reach_ns = max(self.reach_ns, reach_ns(header))
         if header.kind == "bye":
             self.bye = header.number
         if header.frontier_ns >= self.told_ns:
@@ -176,7 +186,7 @@ class End:
         return [
             *(self.role, self.name, self.run, self.born_ns, self.base),
             [[r.first, r.last, r.first_frontier_ns, r.last_frontier_ns, r.moved_ns] for r in self.ranges],
-            *(self.bye, self.link, self.told_ns, self.oldest_due_ns, self.clock),
+            *(self.bye, self.link, self.told_ns, self.reach_ns, self.oldest_due_ns, self.clock),
             *(self.late_by_ns, self.early_by_ns, self.open_ns, self.gaps, self.detached),
         ]
 

@@ -137,9 +137,9 @@ class Members:
         """When the first of the ends that were seen from their beginning began."""
         return min((end.start_ns for end in self.ends.values() if end.base == 0), default=None)
 
-    def is_past(self, frontier_ns: int, kept_ns: int) -> bool:
+    def is_past(self, reach_ns: int, kept_ns: int) -> bool:
         """Whether what an end tells until then cannot concern any window from `kept_ns` on."""
-        return frontier_ns + self.rules.gone_after_ns < kept_ns
+        return reach_ns + self.rules.gone_after_ns < kept_ns
 
     def forget(self, kept_ns: int) -> None:
         """Drop what only concerned windows before."""
@@ -147,7 +147,7 @@ class Members:
         for end in self.ends.values():
             end.forget(kept_ns)
             # Later than `is_past` by as much again: repeats of its records must not make it anew.
-            if self.is_past(end.newest_ns + self.rules.gone_after_ns, kept_ns):
+            if self.is_past(max(end.newest_ns, end.reach_ns) + self.rules.gone_after_ns, kept_ns):
                 dropped.append(end.key)
         for key in dropped:
             del self.ends[key]

@@ -8,7 +8,7 @@ from collectors.paths import Rules
 from collectors.records import SECOND_NS, Header, Record
 from streaming.accounting import bounds, classes, codec, row, spans
 from streaming.accounting.checks import Rejected, check
-from streaming.accounting.ends import End
+from streaming.accounting.ends import End, reach_ns
 from streaming.accounting.live import Shown
 from streaming.accounting.members import Members, View
 from streaming.accounting.row import About, Outages
@@ -58,7 +58,7 @@ class PathState:
             return []
         if end is None:
             return []
-        if not end.ranges and self._members.is_past(record.header.frontier_ns, self._windows.kept_ns):
+        if not end.ranges and self._members.is_past(reach_ns(record.header), self._windows.kept_ns):
             self._pass_over(record)
             return []
         try:

@@ -131,7 +131,8 @@ class Oracle:
                 if gap.last == base - 1:
                     base = gap.first
             end = OracleEnd(*key, header.observed_from_ns, base)
-            if header.frontier_ns + self.rules.gone_after_ns < self.kept:
+            rows_end = (header.second + 1) * SECOND if header.kind in {"received", "ledger"} else 0
+            if max(header.frontier_ns, rows_end) + self.rules.gone_after_ns < self.kept:
                 if record.received is not None and len(record.received.seq):
                     if header.second * SECOND < (self.first or 0):
                         self.before_start += len(record.received.seq)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import signal
 import subprocess
 import sys
 import time
@@ -14,6 +16,15 @@ from proton.handlers import MessagingHandler
 from proton.reactor import AtLeastOnce, AtMostOnce, Container
 
 from deploy.standin import control
+
+
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None)
+
+
+def _die_with_parent() -> None:
+    """A test run that is killed leaves no router behind."""
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class StandIn:
@@ -42,7 +53,11 @@ class StandIn:
             command += ["--listen", f"127.0.0.1:{self.port},strip=no"]
         with self._log.open("ab") as log:
             self.process = subprocess.Popen(
-                [*command, *self._options], stdout=subprocess.PIPE, stderr=log, text=True
+                [*command, *self._options],
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                preexec_fn=_die_with_parent,  # noqa: PLW1509 -- it only makes one system call
             )
         assert self.process.stdout
         line = self.process.stdout.readline()

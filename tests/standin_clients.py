@@ -17,7 +17,6 @@ from proton.reactor import AtLeastOnce, AtMostOnce, Container
 
 from deploy.standin import control
 
-
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)
 

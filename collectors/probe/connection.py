@@ -48,6 +48,9 @@ class Link(Protocol):
     def on_lost(self, reason: str) -> None:
         """The link is gone, with all that was not settled on it. Called once for each attach."""
 
+    def forget(self) -> None:
+        """The engine's link is being freed at its owner's wish: it must not be touched any more."""
+
     def journal(self) -> None:
         """Called before anything that happened in this round goes out to the peer."""
 
@@ -106,6 +109,7 @@ class Connection:
     def remove(self, link: Link) -> None:
         """Close the link; nothing of it is reported any more."""
         self._links.remove(link)
+        link.forget()
         for pointer, known in list(self._by_pointer.items()):
             if known is link:
                 del self._by_pointer[pointer]

@@ -161,6 +161,7 @@ class Prober:
             self.clock_steps += 1
             _log.warning("the clock went %+.3f s from this run's; all ends begin a new run", step / 1e9)
             old = self._ends
+            old.stop_sending()
             old.bye()
             old.detach()
             self._ends = self._new_ends(warm_up=False)

@@ -147,6 +147,10 @@ class Receiver:
         if self._detached_since is None:
             self._detached_since = self._clock.now_ns()
 
+    def forget(self) -> None:
+        self._link = None
+        self.link_up = False
+
     def journal(self) -> None:
         pass  # rows are in the store's file as soon as they are written
 

@@ -29,6 +29,7 @@ from collectors.records import SECOND_NS, Span, UnsentReason, flow_hash
 
 _log: Final = logging.getLogger("inflight.probe")
 _TICK_NS: Final = 500_000  # what is due within it goes out together
+_TRICKLE_NS: Final = 2_000_000_000
 _BURST: Final = 1_000  # messages in one go, then the socket's turn
 _STATES: Final = {
     c.PN_ACCEPTED: CODES["accepted"],
@@ -86,6 +87,7 @@ class Sender:
         self._detached_since: int | None = clock.now_ns()
         self._detached: list[tuple[int, int]] = []
         self.guarded: str | None = None
+        self._trickled_ns = 0
         self.outcomes = [0] * len(CODES)
         self.lag_counts = [0] * (len(_LAG_BOUNDS_NS) + 1)
         self.lag_sum_ns = 0
@@ -157,6 +159,11 @@ class Sender:
                 self.ledger.settle(seq, UNSETTLED, final=False)
             self._written = self.ledger.next_seq
             self._unwritten.clear()
+
+    def forget(self) -> None:
+        self._link = self._session = None
+        self.link_up = False
+        self._unsettled.clear()
 
     def journal(self) -> None:
         if self._path.presettled:
@@ -235,7 +242,7 @@ class Sender:
         if not waiting:
             return
         if self._guarded(now_ns):
-            self._give_up(0, "guard")
+            self._give_up(self._trickle(now_ns), "guard")
         elif len(waiting) > self._path.max_backlog:
             self._give_up(self._path.max_backlog, self._obstacle())
 
@@ -246,6 +253,13 @@ class Sender:
             _log.warning("path %s: %s", self._path.name, text)
         self.guarded = problem
         return problem is not None
+
+    def _trickle(self, now_ns: int) -> int:
+        """A message now and then goes out all the same: by it a receiver that is back finds this sender."""
+        if now_ns - self._trickled_ns < _TRICKLE_NS:
+            return 0
+        self._trickled_ns = now_ns
+        return 1
 
     def _obstacle(self) -> UnsentReason:
         return "no_credit" if self.link_up else "no_connection"
@@ -263,10 +277,12 @@ class Sender:
         if not unpaced:
             self._collect_due(now)
         link = self._link
-        if link is None or (unpaced and self._guarded(now)):
+        if link is None:
             return
         room = min(lib.pn_link_credit(link), self._cap.room(now), _BURST)
         if unpaced:
+            if self._guarded(now):
+                room = min(room, self._trickle(now))
             room = self._schedule.take(now - self._start_ns, max(0, room))
             self.due += room
         else:

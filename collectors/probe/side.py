@@ -82,6 +82,9 @@ class Inlet:
             _log.debug("%s: gone: %s", self._name, reason)
         self.address = self._link = None
 
+    def forget(self) -> None:
+        self.address = self._link = None
+
     def journal(self) -> None:
         pass
 
@@ -112,6 +115,9 @@ class Outlet:
 
     def on_lost(self, reason: str) -> None:
         _log.debug("%s: gone: %s", self._name, reason)
+        self._link = self._wrapper = None
+
+    def forget(self) -> None:
         self._link = self._wrapper = None
 
     def journal(self) -> None:

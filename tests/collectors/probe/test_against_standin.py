@@ -2,37 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from helpers import wait_until
-from measured import Measured
 from standin_clients import Clients, StandIn
 
 from collectors.records import FLAG_REDELIVERED
-
-
-@pytest.fixture(scope="module")
-def router(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandIn]:
-    """One for all tests here; each uses an address of its own."""
-    running = StandIn(tmp_path_factory.mktemp("router"), "R")
-    yield running
-    running.stop()
-
-
-@pytest.fixture
-def run() -> Iterator[Any]:
-    """Starts probes, and ends them whatever happens."""
-    started: list[Measured] = []
-
-    def start(text: str, **options: Any) -> Measured:
-        started.append(Measured(text, **options))
-        return started[-1]
-
-    yield start
-    for measured in started:
-        measured.finish()
 
 
 def _config(router: StandIn, address: str, **settings: Any) -> str:

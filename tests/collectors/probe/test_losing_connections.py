@@ -1,0 +1,196 @@
+"""Connections that go, clocks that jump, receivers that die: what was sent is accounted for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from certificates import Authority
+from helpers import wait_until
+from standin_clients import StandIn
+
+from collectors.probe import clock as clocks
+from collectors.probe import limits
+from collectors.probe.clock import RunClock
+
+_SECOND = 1_000_000_000
+
+
+def _config(*ports: int, **settings: Any) -> str:
+    urls = ", ".join(f'"amqp://127.0.0.1:{port}"' for port in ports)
+    shown = ", ".join(f"{name}: {str(value).lower()}" for name, value in settings.items())
+    return f"""
+endpoints: {{a: {{url: [{urls}]}}}}
+defaults: {{window: 1s, settle: 1s}}
+paths: {{p: {{from: a, to: a, {shown}}}}}
+"""
+
+
+@pytest.mark.parametrize("presettled", [False, True])
+def test_router_dies_and_another_takes_over(tmp_path: Path, run: Any, *, presettled: bool) -> None:
+    """The stream goes on over the next URL, no number is used twice, and the classes add up."""
+    first, second = StandIn(tmp_path, "F"), StandIn(tmp_path, "G")
+    address = "closest/failover"
+    measured = run(_config(first.port, second.port, address=address, rate="400/s", presettled=presettled))
+    measured.wait_sent(200)
+    first.process.kill()
+    first.process.wait()
+    gone = measured.sent
+    wait_until(lambda: measured.sent > gone + 200, 20, "messages over the second router")
+    wait_until(lambda: measured.received > gone, 20, "messages from the second router")
+    measured.finish()
+    second.stop()
+    total = measured.total("p")
+    assert total["sent"] == measured.sent
+    assert total["duplicate"] == total["unexpected"] == 0
+    assert len({record.header.run for record in measured.records if record.header.role == "sender"}) == 1
+    detached = [
+        r.header.detached for r in measured.records if r.header.role == "receiver" and r.header.number
+    ]
+    assert any(detached)
+    assert measured.prober.senders[0].sender.unsettled == 0
+
+
+def test_lost_with_the_connection_is_unsettled(tmp_path: Path, run: Any) -> None:
+    """Messages without an outcome when the connection broke stay unsettled, and are not sent again."""
+    router = StandIn(tmp_path, "F")
+    router.tell(kind="delay", address="closest/slow", ms=5_000)
+    measured = run(_config(router.port, address="closest/slow", rate="100/s", count=50))
+    measured.wait_sent(50)
+    router.process.kill()
+    router.process.wait()
+    router.start()
+    wait_until(lambda: measured.prober.not_ready() is None, 20, "both ends to be back")
+    time.sleep(0)  # nothing more is due: whatever came again would be a repeat
+    measured.finish()
+    router.stop()
+    total = measured.total("p")
+    assert total["sent"] == 50
+    assert total["received"] == total["duplicate"] == 0
+    assert total["lost"] + total["unobserved"] == 50
+    outcomes = measured.prober.senders[0].sender.outcomes
+    assert outcomes[5] == 50
+
+
+def test_router_not_there_yet(tmp_path: Path, run: Any) -> None:
+    """Probes wait for a router that comes later; what was due meanwhile is sent with its true time."""
+    router = StandIn(tmp_path, "F")
+    router.stop()
+    measured = run(_config(router.port, address="closest/later", rate="50/s", count=300))
+    wait_until(lambda: "Connection refused" in measured.prober.problems()[0], 20, "the problem to be told")
+    assert "not attached" in (measured.prober.not_ready() or "")
+    wait_until(lambda: measured.prober.senders[0].sender.due > 20, 20, "messages to be due")
+    router.start()
+    measured.wait_finished()
+    measured.finish()
+    router.stop()
+    assert measured.total("p") == {"sent": 300, "received": 300, "due": 300}
+    late = [
+        int((record.received.sent_ns - record.received.intended_ns).max())
+        for record in measured.records
+        if record.received is not None
+    ]
+    assert max(late) > _SECOND // 5
+
+
+def test_clock_step_begins_new_runs(router: StandIn, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the wall clock jumps all ends say bye and begin again; everything is still accounted for."""
+    measured = run(_config(router.port, address="closest/step", rate="100/s"))
+    measured.wait_sent(100)
+    before = {record.header.run for record in measured.records}
+    real = time.time_ns
+    monkeypatch.setattr(clocks.time, "time_ns", lambda: real() + 3 * _SECOND)
+    wait_until(lambda: measured.prober.clock_steps == 1, 10, "the step to be noticed")
+    wait_until(lambda: measured.received > 100, 20, "messages of the new run")
+    measured.finish()
+    after = {record.header.run for record in measured.records} - before
+    assert (len(before), len(after)) == (2, 2)
+    byes = [record.header.run for record in measured.records if record.header.kind == "bye"]
+    assert sorted(byes) == sorted(before | after)
+    total = measured.total("p")
+    assert total["sent"] > 150
+    assert total["unexpected"] == total["negative"] == 0
+
+
+def test_guard_stops_and_resumes(router: StandIn, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody receives any more: sending stops, and what is due is unsent for it; later it goes on."""
+    monkeypatch.setattr(limits, "SILENT_NS", _SECOND)
+    text = _config(router.port, address="multicast/guard", rate="100/s", presettled=True)
+    sending = run(text, receive=False)
+    receiving = run(text, send=False, books=sending)
+    wait_until(lambda: receiving.received > 50, 20, "messages, and the receiver to be heard of")
+    sender = sending.prober.senders[0].sender
+    wait_until(lambda: sender._guard._heard, 20, "the receiver to be heard of")  # noqa: SLF001 -- its only trace
+    receiving.finish()
+    wait_until(lambda: sender.guarded, 20, "the guard")
+    stopped = sender.sent
+    wait_until(lambda: sender.unsent > 20, 20, "messages to be given up")
+    assert sender.sent <= stopped + 2  # a trickle, for a receiver to find it by
+    again = run(text, send=False, books=sending)
+    wait_until(lambda: sender.sent > stopped and not sender.guarded, 30, "sending to go on")
+    again.finish()
+    sending.finish()
+    assert sending.total("p")["unsent guard"] > 20
+
+
+def test_clocks_of_two_hosts(router: StandIn, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ends of different boots find their clocks' offset by echo, with the bound that the round trip gives."""
+    text = _config(router.port, address="closest/echo", rate="50/s")
+    real = RunClock.start
+
+    def other(boot: int, ahead_ns: int) -> Callable[[], RunClock]:
+        clock = real()
+        return lambda: RunClock(clock.epoch_ns + ahead_ns, clock.suspended_ns, boot)
+
+    monkeypatch.setattr(RunClock, "step_ns", lambda _self: 0)
+    monkeypatch.setattr(RunClock, "start", other(1, 0))
+    sending = run(text, receive=False)
+    monkeypatch.setattr(RunClock, "start", other(2, 5 * _SECOND))
+    receiving = run(text, send=False, books=sending)
+
+    def told() -> Any:
+        return [r.header.clock for r in sending.records if r.header.role == "receiver" and r.header.clock]
+
+    wait_until(told, 30, "an offset")
+    ((offset, bound),) = told()[-1].values()
+    assert abs(offset - 5 * _SECOND) <= bound
+    assert 0 < bound < _SECOND
+    receiving.finish()
+    sending.finish()
+
+
+def test_tls_and_password(tmp_path: Path, run: Any) -> None:
+    """Over TLS, the name checked, logged in; with the wrong name or password nothing is sent."""
+    authority = Authority(tmp_path)
+    issued = authority.issue("router")
+    (tmp_path / "users").write_text("probe:right\n")
+    (tmp_path / "password").write_text("right\n")
+    (tmp_path / "wrong").write_text("wrong\n")
+    keys = f"cert={issued.cert},key={issued.key},users={tmp_path}/users"
+    router = StandIn(tmp_path, "S", "--listen", f"127.0.0.1:0,{keys}")
+
+    def config(password: str, host: str = "localhost") -> str:
+        return f"""
+endpoints:
+  a:
+    url: amqps://{host}:{router.port}
+    tls: {{ca: {authority.ca}}}
+    sasl: {{mechanism: PLAIN, user: probe, password_file: {tmp_path}/{password}}}
+defaults: {{window: 1s, settle: 1s}}
+paths: {{p: {{from: a, to: a, address: closest/tls, rate: 100/s, count: 20}}}}
+"""
+
+    measured = run(config("password"))
+    measured.wait_finished()
+    measured.finish()
+    assert measured.total("p") == {"sent": 20, "received": 20, "due": 20}
+    other_name = run(config("password", "127.0.0.1"))
+    wait_until(lambda: "verify failed" in other_name.prober.problems()[0], 20, "the name to be refused")
+    other_name.finish()
+    refused = run(config("wrong"))
+    wait_until(lambda: "unauthorized" in " ".join(refused.prober.problems()), 20, "the login to be refused")
+    refused.finish()
+    router.stop()

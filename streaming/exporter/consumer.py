@@ -169,6 +169,8 @@ class Consumer:
             for name in names
             for number in consumer.partitions_for_topic(name) or ()
         }
+        if only is None and not any(partition.topic == self._windows for partition in there):
+            self._fresh = False  # a topic that is made from now on is counted from its beginning
         known = set(consumer.assignment())
         new = sorted(there - known)
         if not new:

@@ -201,6 +201,30 @@ def test_newer_state_is_refused(export: Export) -> None:
     assert [file.name for file in export.state.iterdir()] == ["exporter.json"]
 
 
+def test_a_topic_made_later_is_counted_from_its_beginning(
+    kafka: Kafka, export: Export, tmp_path: Path
+) -> None:
+    """Rows that are there before the exporter sees the new topic are not of the past."""
+    export.config.write_text(
+        CONFIG.format(bootstrap=kafka.bootstrap, prefix="made-later", state=tmp_path / "state")
+    )
+    export.start()
+    wait_until(lambda: "there is no topic made-later.windows yet" in _refusal(export), 20, "it to look")
+    kafka.make_topics("made-later", (topics.WINDOWS,))
+    producer = KafkaProducer(bootstrap_servers=kafka.bootstrap)
+    producer.send("made-later.windows", key=b"east-west", value=encode(window(number=0)))
+    producer.flush(10)
+    producer.close()
+    wait_until(lambda: export.value("path_sent_messages_total") == 50, 20, "the window")
+
+
+def _refusal(export: Export) -> str:
+    try:
+        return export.get("/-/ready")
+    except urllib.error.HTTPError as error:
+        return error.read().decode()
+
+
 def test_goes_on_when_kafka_comes_back(tmp_path: Path) -> None:
     """While Kafka is down what is known stays served; afterwards every window counts once."""
     from deploy.embedded.kafka import Kafka  # noqa: PLC0415 -- as in conftest: most test runs do without it

@@ -34,14 +34,18 @@ ALERTS = [rule for rule in _rules(*FILES, OPTIONAL) if "alert" in rule]
 def _promtool(*arguments: str) -> subprocess.CompletedProcess[str]:
     if shutil.which("promtool") is None:
         missing("promtool")
-    return subprocess.run(
-        ["promtool", *arguments], capture_output=True, text=True, timeout=60, check=False
-    )
+    return subprocess.run(["promtool", *arguments], capture_output=True, text=True, timeout=60, check=False)
 
 
 def _severities(alert: str, labels: dict[str, str]) -> str:
     paces = {("DeliveryBudgetBurn", "slow"): "ticket", ("LatencyBudgetBurn", "slow"): "ticket"}
-    page = ("PathSilent", "AcceptedMessagesLost", "DeliveryBudgetBurn", "LatencyBudgetBurn", "BrokerNearLimit")
+    page = (
+        "PathSilent",
+        "AcceptedMessagesLost",
+        "DeliveryBudgetBurn",
+        "LatencyBudgetBurn",
+        "BrokerNearLimit",
+    )
     if alert == "Watchdog":
         return "none"
     return paces.get((alert, labels.get("pace", "")), "page" if alert in page else "ticket")
@@ -51,7 +55,12 @@ def _test(case: Any) -> dict[str, Any]:
     """A case as promtool's: by the series ALERTS, which has the labels and not the texts."""
     expression = f'ALERTS{{alertname="{case.alert}",alertstate="firing"}}'
     expected = [
-        {"alertname": case.alert, "alertstate": "firing", "severity": _severities(case.alert, labels), **labels}
+        {
+            "alertname": case.alert,
+            "alertstate": "firing",
+            "severity": _severities(case.alert, labels),
+            **labels,
+        }
         for labels in case.fires
     ]
     samples = [

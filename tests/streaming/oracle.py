@@ -279,12 +279,18 @@ class Oracle:
                 return any((life[1] or 0) > start for life in lives.values())
             return all(max(e.frontier, e.start) >= deadline for e in living)
 
+        if frontier is None:
+            settled = max((life[1] or 0 for life in lives.values()), default=0)
+        else:
+            settled = frontier - settle - length + 1
+        recent = max(settled - self.rules.horizon_ns, 0) // length * length
         rows: list[dict[str, Any]] = []
         if self.first is None:
             starts = [e.start for e in self.ends.values() if e.base == 0]
             start = -(-self.not_before // length) * length
             if starts:
                 start = max(start, min(starts) // length * length)
+            start = max(start, recent)
             if not is_final(start):
                 return rows
             self.first = self.next = self.kept = start
@@ -294,6 +300,11 @@ class Oracle:
                 self._cover(window)
         was_final = self.next
         while is_final(self.next):
+            quiet = self.next not in self.windows and self.next < recent
+            if quiet and not self._blind(OracleWindow(self.next))[0]:
+                self.next += length
+                self.kept = self.next
+                continue
             window = self.windows.setdefault(self.next, OracleWindow(self.next))
             self.next += length
             window.final = True

@@ -59,6 +59,7 @@ class Knobs:
     cut: float = 0.0  # of the topic, at the front
     drop: float = 0.0  # records that are lost undeclared
     repeat: float = 0.0
+    horizon_ns: int = 60 * SECOND_NS
     no_ledger: bool = False  # a killed sender's ledger is lost as a whole
 
 
@@ -360,6 +361,7 @@ def _topic(knobs: Knobs, rng: random.Random, runs: list[Run]) -> list[tuple[Reco
     for run in runs:
         records = _with_gap(rng, run) if knobs.declared_gap and run is runs[-1] else run.published
         lag = rng.randrange(1, SECOND_NS)
+        spool_ns = rng.choice([1, 6, 12]) * SECOND_NS
         hold = None
         if run is withheld and records:
             hold = records[rng.randrange(len(records))][0]
@@ -371,7 +373,7 @@ def _topic(knobs: Knobs, rng: random.Random, runs: list[Run]) -> list[tuple[Reco
             if not run.clean and at > run.stop_ns - 1_500_000_000:
                 if not knobs.spooled:
                     continue  # died with the process
-                when += 6 * SECOND_NS
+                when += spool_ns
             if rng.random() < knobs.drop:
                 continue
             placed.append((when, kept, record))

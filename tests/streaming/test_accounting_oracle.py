@@ -16,7 +16,12 @@ from collectors.records import SECOND_NS, Record
 from streaming.accounting import PathState
 from streaming.rows import WindowRow
 
-RULES = Rules(2 * SECOND_NS, 3 * SECOND_NS, 8 * SECOND_NS, 60 * SECOND_NS)
+
+def rules(drawn: Knobs) -> Rules:
+    """Short ones, so that short histories have everything in them."""
+    return Rules(2 * SECOND_NS, 3 * SECOND_NS, 8 * SECOND_NS, drawn.horizon_ns)
+
+
 SOMETIMES = st.sampled_from([0.0, 0.0, 0.1, 0.4])
 knobs = st.builds(
     Knobs,
@@ -48,14 +53,15 @@ knobs = st.builds(
     cut=st.sampled_from([0.0, 0.0, 0.0, 0.2]),
     drop=st.sampled_from([0.0, 0.0, 0.0, 0.05]),
     repeat=st.sampled_from([0.0, 0.2]),
+    horizon_ns=st.sampled_from([60 * SECOND_NS, 7 * SECOND_NS]),
     no_ledger=st.booleans(),
 )
 EXAMPLES = int(os.environ.get("INFLIGHT_EXAMPLES", "60"))  # a long search: INFLIGHT_EXAMPLES=5000
 quick = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-def account(records: list[tuple[Record, int]]) -> list[WindowRow]:
-    state = PathState("p", RULES)
+def account(records: list[tuple[Record, int]], by: Rules) -> list[WindowRow]:
+    state = PathState("p", by)
     return [row for record, append_ns in records for row in state.apply(record, append_ns)]
 
 
@@ -81,8 +87,7 @@ def assert_same(ours: WindowRow, told: dict[str, Any]) -> None:
 def test_rows_agree_with_the_oracle(drawn: Knobs) -> None:
     """Every row, and the order of rows and revisions, is what the contract says, counted the slow way."""
     history = simulate(drawn)
-    judge = Oracle(RULES)
-    state = PathState("p", RULES)
+    judge, state = Oracle(rules(drawn)), PathState("p", rules(drawn))
     for record, append_ns in history.records:
         ours, told = state.apply(record, append_ns), judge.feed(record)
         assert [(r["window_start_ns"], r["revision"]) for r in ours] == [
@@ -101,7 +106,7 @@ def test_rows_agree_with_the_oracle(drawn: Knobs) -> None:
 def assert_truth(history: History, judge: Oracle) -> None:
     """What the newest rows say, against what the network did."""
     truth = {(m.stream, m.seq): m for m in history.messages}
-    deadline_ns = RULES.window_ns + RULES.settle_ns
+    deadline_ns = judge.rules.window_ns + judge.rules.settle_ns
     for window in judge.windows.values():
         if not window.final:
             continue
@@ -129,7 +134,7 @@ def assert_truth(history: History, judge: Oracle) -> None:
 @given(knobs, st.integers(0, 1 << 32))
 def test_any_split_restart_and_replay_gives_the_same_rows(drawn: Knobs, seed: int) -> None:
     """State put away and taken up again between any two records, and records repeated, change no row."""
-    records = simulate(drawn).records
+    records, by = simulate(drawn).records, rules(drawn)
     rng = random.Random(seed)  # noqa: S311 -- chance that can be repeated
     header: bytes | None = None
     kept: dict[int, bytes] = {}
@@ -139,11 +144,11 @@ def test_any_split_restart_and_replay_gives_the_same_rows(drawn: Knobs, seed: in
         size = rng.choice([1, 2, 7, 40])
         batch = records[place : place + size]
         batch += [records[rng.randrange(place + len(batch))] for _ in range(rng.randrange(3))]
-        state = PathState("p", RULES) if header is None else PathState.load("p", RULES, header, kept.get)
+        state = PathState("p", by) if header is None else PathState.load("p", by, header, kept.get)
         rows += [row for record, append_ns in batch for row in state.apply(record, append_ns)]
         header = state.dump_header()
         kept.update(state.dirty_windows())
         for start in state.forgotten_windows():
             kept.pop(start, None)
         place += size
-    assert rows == account(records)
+    assert rows == account(records, by)

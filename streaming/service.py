@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import threading
 import time
@@ -161,12 +162,10 @@ class Service:
 
 def reason(error: Exception | None) -> str:
     """The first cause that says something, in one line."""
-    if error is None:
-        return "it ended without saying why"
-    text = str(error)
-    causes = [
-        line.removeprefix("Caused by: ") for line in text.splitlines() if line.startswith("Caused by: ")
-    ]
-    return (causes[-1] if causes else text.strip().splitlines()[0] if text.strip() else type(error).__name__)[
-        :500
-    ]
+    lines = [line.strip() for line in str(error or "").splitlines() if line.strip()]
+    if any(line.endswith("Traceback (most recent call last):") for line in lines):
+        # A Python worker's: what it raised stands before Java's own trace.
+        of_python = list(itertools.takewhile(lambda line: not line.startswith("at "), lines))
+        return of_python[-1][:500]
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    return (causes[-1:] or lines[:1] or ["it ended without saying why"])[0][:500]

@@ -23,7 +23,7 @@ from deploy.embedded.kafka import Kafka
 pytestmark = pytest.mark.e2e
 
 FLOWS = [Flow(f"path-{number}", 10, lose_every=4 + number) for number in range(8)]
-SECONDS = 150
+SECONDS = 90
 ROWS = len(FLOWS) * (SECONDS - 10) // 5  # a window is final 10 s after its end
 
 

@@ -1,0 +1,246 @@
+"""Who reads the topic how fast: each contestant is run by itself, in a process of its own.
+
+python _streaming_contestants.py NAME BOOTSTRAP TOPIC RECORDS DIR: one line of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.insert(0, str(Path(__file__).parent.parent.parent))
+
+import numpy as np
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sql
+from spark_job import RULES
+
+from collectors.records import SECOND_NS, decode
+from deploy import jvm
+from streaming import job
+from streaming.settings import JobSettings, KafkaAccess
+
+HEAP = "2g"
+BATCH_RECORDS = 4_000
+JSON_BATCH = 400_000
+WARM_BATCHES = 2  # start-up and compilation: not counted
+WINDOW = "5 seconds"
+SHARES = (0.5, 0.9, 0.95, 0.99, 0.999, 0.9999)
+EXPLODED = "path string, seq long, sent timestamp, latency long"
+
+
+def measure(name: str, bootstrap: str, topic: str, records: int, folder: Path) -> dict[str, float]:
+    """Samples a second in the steady state, and the seconds that it was measured over."""
+    if name in {"plain", "bytewax"}:
+        return PLAIN[name](bootstrap, topic, records)
+    spark = job.session(jvm.ensure().jars("spark"), local_heap=HEAP)
+    try:
+        query = SPARK[name](spark, bootstrap, topic, folder)
+        found = _watch(query, records, per_record=1 if name == "json" else 0)
+        query.stop()
+    finally:
+        spark.stop()
+    return found
+
+
+def _watch(query: Any, records: int, per_record: int) -> dict[str, float]:
+    """Until all is read; a batch counts by its own duration, so that a slow listener changes nothing."""
+    batches: dict[int, dict[str, Any]] = {}
+    while sum(batch["numInputRows"] for batch in batches.values()) < records:
+        time.sleep(0.2)
+        if not query.isActive:
+            raise RuntimeError(f"the query ended: {query.exception()}")
+        for progress in query.recentProgress:
+            raw = progress if isinstance(progress, dict) else json.loads(progress.json)
+            if raw["numInputRows"]:
+                batches[raw["batchId"]] = raw
+    counted = [batch for number, batch in sorted(batches.items()) if number >= WARM_BATCHES]
+    seconds = sum(batch["durationMs"]["triggerExecution"] for batch in counted) / 1e3
+    rows = sum(batch["numInputRows"] for batch in counted)
+    # Half of the records hold samples, the others are ledgers.
+    samples = rows * per_record or rows / 2 * int(os.environ["SAMPLES_PER_RECORD"])
+    found = {"samples_per_second": samples / seconds, "seconds": seconds, "batches": float(len(counted))}
+    for phase in ("addBatch", "queryPlanning", "walCommit", "commitOffsets", "latestOffset"):
+        found[f"{phase}_seconds"] = sum(b["durationMs"].get(phase, 0) for b in counted) / 1e3 / len(counted)
+    return found
+
+
+def _settings(bootstrap: str, topic: str, folder: Path) -> JobSettings:
+    return JobSettings(
+        kafka=KafkaAccess(servers=(bootstrap,)),
+        prefix=topic.removesuffix(".samples"),
+        checkpoint=str(folder / "inflight"),
+        default_rules=RULES,
+        trigger_ms=1,
+        max_records=BATCH_RECORDS,
+    )
+
+
+def _inflight(spark: SparkSession, bootstrap: str, topic: str, folder: Path) -> Any:
+    spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", "1000")
+    return job.start_accounting(spark, _settings(bootstrap, topic, folder))
+
+
+def _read(spark: SparkSession, bootstrap: str, topic: str, limit: int = BATCH_RECORDS) -> DataFrame:
+    spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", "1000")
+    spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
+    reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", bootstrap)
+    reader = reader.option("subscribe", topic).option("startingOffsets", "earliest")
+    return reader.option("maxOffsetsPerTrigger", limit).load()
+
+
+def _limit(spark: SparkSession, bootstrap: str, topic: str, folder: Path) -> Any:
+    return _start(_read(spark, bootstrap, topic).writeStream.format("noop"), folder / "limit")
+
+
+def _usual(spark: SparkSession, bootstrap: str, topic: str, folder: Path) -> Any:
+    exploded = _read(spark, bootstrap, topic).select("value").mapInArrow(_explode, EXPLODED)
+    return _windows(exploded, bootstrap, topic, folder / "usual")
+
+
+def _json(spark: SparkSession, bootstrap: str, topic: str, folder: Path) -> Any:
+    source = _read(spark, bootstrap, topic, JSON_BATCH)
+    schema = "path string, seq long, sent_ns long, received_ns long"
+    sample = sql.from_json(source["value"].cast("string"), schema)
+    rows = source.select(sample.alias("s")).select(
+        "s.path",
+        "s.seq",
+        sql.timestamp_micros((sql.col("s.sent_ns") / 1000).cast("long")).alias("sent"),
+        (sql.col("s.received_ns") - sql.col("s.sent_ns")).alias("latency"),
+    )
+    return _windows(rows, bootstrap, topic, folder / "json")
+
+
+def _windows(rows: DataFrame, bootstrap: str, topic: str, checkpoint: Path) -> Any:
+    """The recipe that tutorials give: watermark, window, approximate percentiles and distinct numbers."""
+    grouped = rows.withWatermark("sent", "10 seconds").groupBy(sql.window("sent", WINDOW), "path")
+    results = grouped.agg(
+        sql.percentile_approx("latency", list(SHARES), 10_000).alias("percentiles"),
+        sql.max("latency").alias("max"),
+        sql.count(sql.lit(1)).alias("received"),
+        sql.approx_count_distinct("seq").alias("distinct"),
+    )
+    out = results.select(sql.col("path").alias("key"), sql.to_json(sql.struct("*")).alias("value"))
+    writer = out.writeStream.format("kafka").option("kafka.bootstrap.servers", bootstrap)
+    return _start(
+        writer.option("topic", f"{topic.rsplit('.', 1)[0]}.windows").outputMode("append"), checkpoint
+    )
+
+
+def _start(writer: Any, checkpoint: Path) -> Any:
+    return (
+        writer.option("checkpointLocation", str(checkpoint)).trigger(processingTime="1 millisecond").start()
+    )
+
+
+def _explode(batches: Iterator[Any]) -> Iterator[Any]:
+    import pyarrow as pa  # noqa: PLC0415 -- in the worker
+
+    for batch in batches:
+        for value in batch.column(0):
+            record = decode(value.as_py())
+            received = record.received
+            if received is None:
+                continue
+            sent = pa.array(received.sent_ns // 1000, pa.timestamp("us", "UTC"))
+            latency = pa.array(received.received_ns - received.sent_ns)
+            path = pa.array([record.header.path] * len(received.seq))
+            yield pa.record_batch(
+                [path, pa.array(received.seq), sent, latency], ["path", "seq", "sent", "latency"]
+            )
+
+
+def _plain(bootstrap: str, topic: str, records: int) -> dict[str, float]:
+    """A consumer in Python that records each latency in an HdrHistogram of its path and window."""
+    from confluent_kafka import Consumer  # noqa: PLC0415 -- of the extra `bench`
+    from hdrh.histogram import HdrHistogram  # noqa: PLC0415 -- only here
+
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": f"plain-{time.time_ns()}",
+            "auto.offset.reset": "earliest",
+        }
+    )
+    consumer.subscribe([topic])
+    histograms: dict[tuple[str, int], Any] = {}
+    samples, left, began = 0, records, 0.0
+    while left > 0:
+        messages = consumer.consume(500, 1.0)
+        began = began or time.perf_counter()
+        for message in messages:
+            record = decode(message.value())
+            left -= 1
+            if record.received is None:
+                continue
+            key = record.header.path, record.header.second // 5
+            histogram = histograms.get(key) or histograms.setdefault(
+                key, HdrHistogram(1, 3_600 * SECOND_NS, 3)
+            )
+            for latency in (record.received.received_ns - record.received.sent_ns).tolist():
+                histogram.record_value(latency)
+            samples += len(record.received.seq)
+    seconds = time.perf_counter() - began
+    consumer.close()
+    return {"samples_per_second": samples / seconds, "seconds": seconds}
+
+
+def _bytewax(bootstrap: str, topic: str, records: int) -> dict[str, float]:
+    """Bytewax, with only percentiles: latencies gathered as arrays by path and window, its best case."""
+    from datetime import UTC, datetime, timedelta  # noqa: PLC0415 -- only here
+
+    import bytewax.operators as op  # noqa: PLC0415 -- of the extra `bench`
+    import bytewax.operators.windowing as win  # noqa: PLC0415 -- the same
+    from bytewax.connectors.kafka import operators as kop  # noqa: PLC0415 -- the same
+    from bytewax.dataflow import Dataflow  # noqa: PLC0415 -- the same
+    from bytewax.testing import TestingSink, run_main  # noqa: PLC0415 -- the same
+
+    counted = {"samples": 0, "records": 0}
+    moments: list[float] = []
+
+    def parse(message: Any) -> tuple[str, Any] | None:
+        moments.append(time.perf_counter())
+        record = decode(message.value)
+        counted["records"] += 1
+        if record.received is None:
+            return None
+        counted["samples"] += len(record.received.seq)
+        at = datetime.fromtimestamp(record.header.second, UTC)
+        return record.header.path, (at, record.received.received_ns - record.received.sent_ns)
+
+    def add(kept: list[Any], value: Any) -> list[Any]:
+        kept.append(value[1])
+        return kept
+
+    flow = Dataflow("bench")
+    read = kop.input("in", flow, brokers=[bootstrap], topics=[topic], tail=False)
+    parsed = op.filter_map("parse", read.oks, parse)
+    clock = win.EventClock(ts_getter=lambda value: value[0], wait_for_system_duration=timedelta(seconds=10))
+    windower = win.TumblingWindower(length=timedelta(seconds=5), align_to=datetime(2020, 1, 1, tzinfo=UTC))
+    folded = win.fold_window("fold", parsed, clock, windower, list, add, lambda one, two: one + two)
+    results = op.map("percentiles", folded.down, lambda kept: np.quantile(np.concatenate(kept[1][1]), SHARES))
+    op.output("out", results, TestingSink([]))
+    run_main(flow)
+    seconds = moments[-1] - moments[0]
+    if counted["records"] != records:
+        raise RuntimeError(f"bytewax read {counted['records']} of {records} records")
+    return {"samples_per_second": counted["samples"] / seconds, "seconds": seconds}
+
+
+SPARK: dict[str, Callable[[SparkSession, str, str, Path], Any]] = {
+    "inflight": _inflight,
+    "limit": _limit,
+    "usual": _usual,
+    "json": _json,
+}
+PLAIN: dict[str, Callable[[str, str, int], dict[str, float]]] = {"plain": _plain, "bytewax": _bytewax}
+
+if __name__ == "__main__":
+    who, at, topic_name, how_many, place = sys.argv[1:]
+    print(json.dumps(measure(who, at, topic_name, int(how_many), Path(place))))  # noqa: T201 -- for the caller

@@ -1,0 +1,101 @@
+"""What the accounting costs by path and sample, how exact it is, how much it keeps: no Spark, no Kafka."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from spark_job import RULES
+from synthetic import EPOCH, Flow
+
+from collectors.records import SECOND_NS
+from streaming.histogram import Histogram, indexes
+from streaming.outputs import Input
+from streaming.rows import PERCENTILES
+from streaming.shard import Shard, ShardRules
+
+GRID = (
+    (10, 10),
+    (10, 1_000),
+    (10, 10_000),
+    (100, 10),
+    (100, 100),
+    (100, 1_000),
+    (1_000, 10),
+    (1_000, 100),
+    (3_000, 30),
+)
+_SHARDS = 8
+_SECONDS = 6
+_VALUES = 1_000_000
+
+
+def batch_seconds(paths: int, rate: int) -> float:
+    """CPU of one second's batch of so many paths, over all shards; the median, the first ones left out."""
+    flows = [Flow(f"path-{n:04}", rate) for n in range(paths)]
+    shards = [(Shard(ShardRules(RULES), None), dict[int, bytes]()) for _ in range(min(_SHARDS, paths))]
+    took = []
+    for second in range(_SECONDS):
+        batch = [
+            (n % len(shards), Input(0, second, (EPOCH + second + 1) * SECOND_NS, flow.path.encode(), value))
+            for n, flow in enumerate(flows)
+            for value in flow.second(second)
+        ]
+        began = time.process_time()
+        for number, (shard, store) in enumerate(shards):
+            shard.begin(store.get)
+            for where, one in batch:
+                if where == number:
+                    shard.apply(one)
+            _, changes = shard.finish()
+            store.update({start: blob for start, blob in changes.windows.items() if blob})
+        took.append(time.process_time() - began)
+    return float(np.median(took[2:]))
+
+
+def cost_model(grid: dict[tuple[int, int], float]) -> dict[str, float]:
+    """Seconds a path and batch, and seconds a sample: least squares of the relative error."""
+    points = [(paths, paths * rate, seconds) for (paths, rate), seconds in grid.items()]
+    table = np.array([[paths / seconds, samples / seconds] for paths, samples, seconds in points])
+    (per_path, per_sample), *_ = np.linalg.lstsq(table, np.ones(len(points)), rcond=None)
+    return {"cost_path_batch_seconds": float(per_path), "cost_sample_seconds": float(per_sample)}
+
+
+def precision() -> dict[str, float]:
+    """The largest relative error of any percentile, by the shape of the data."""
+    draw = np.random.default_rng(1)
+    normal = draw.normal
+    shapes = {
+        "lognormal": draw.lognormal(14.5, 1.0, _VALUES),
+        "bimodal": np.where(draw.random(_VALUES) < 0.9, normal(2e6, 2e5, _VALUES), normal(8e7, 5e6, _VALUES)),
+        "heavy_tail": (draw.pareto(1.2, _VALUES) + 1) * 1e6,
+        "constant": np.full(_VALUES, 1_234_567.0),
+    }
+    found = {}
+    for name, drawn in shapes.items():
+        values = np.sort(np.clip(drawn, 1, 3.5e12).astype(np.int64))
+        histogram = Histogram()
+        histogram.record(indexes(values))
+        told = histogram.percentiles(list(PERCENTILES.values()))
+        exact = [int(values[_VALUES - _VALUES * over // of - 1]) for over, of in PERCENTILES.values()]
+        errors = [abs(one - other) / other for one, other in zip(told, exact, strict=True)]
+        found[f"precision_{name}_worst_error"] = max(errors)
+    return found
+
+
+def state_bytes(rate: int, seconds: int) -> float:
+    """Of one path that has run for so long."""
+    shard, store = Shard(ShardRules(RULES), None), dict[int, bytes]()
+    flow = Flow("path", rate)
+    for second in range(0, seconds, 10):
+        shard.begin(store.get)
+        for step in range(second, second + 10):
+            for value in flow.second(step):
+                shard.apply(Input(0, step, (EPOCH + step + 1) * SECOND_NS, b"path", value))
+        _, changes = shard.finish()
+        for start, blob in changes.windows.items():
+            if blob is None:
+                del store[start]
+            else:
+                store[start] = blob
+    return float(len(shard.header or b"") + sum(len(blob) for blob in store.values()))

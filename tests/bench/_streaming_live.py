@@ -1,0 +1,117 @@
+"""The job at a steady load in real time: how long batches take, how old results are when they are seen."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from _streaming_feed import Feed, live_records, second_end_ns
+from kafka import KafkaConsumer, TopicPartition
+from prometheus_client import CollectorRegistry
+from pyspark.sql import SparkSession
+from spark_job import RULES
+
+from collectors.load import parse
+from collectors.records import SECOND_NS
+from streaming import job, rows
+from streaming.exporter import Exporter
+from streaming.settings import JobSettings, KafkaAccess
+
+WARM_SECONDS = 12  # of the load; start-up and compilation are not counted
+_PUBLISHED_NS = 60_000_000  # a probe publishes a second so long after its end
+_GRID = 20  # moments within each second at which a message may have been received
+
+
+def measure(
+    spark: SparkSession, bootstrap: str, prefix: str, folder: Path, load: tuple[int, int, int]
+) -> dict[str, float]:
+    """`load`: paths, samples a second of each, seconds. Freshness: until an exporter applied it."""
+    paths, rate, seconds = load
+    start = int(time.time()) + 10 + paths * rate * seconds // 400_000  # making them takes a while
+    made = live_records(paths, rate, seconds, start)
+    settings = JobSettings(
+        kafka=KafkaAccess(servers=(bootstrap,)),
+        prefix=prefix,
+        checkpoint=str(folder / prefix),
+        default_rules=RULES,
+    )
+    spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", "1000")
+    query = job.start_accounting(spark, settings)
+    seen: dict[str, list[tuple[int, int]]] = {}
+    stop = threading.Event()
+    reader = threading.Thread(target=_export, args=(bootstrap, settings.live_topic, seen, stop), daemon=True)
+    reader.start()
+    _send(bootstrap, settings.samples_topic, made, start)
+    time.sleep(6)
+    progress = [_raw(each) for each in query.recentProgress]
+    stop.set()
+    query.stop()
+    reader.join(10)
+    ages = sorted(_ages(seen, start, seconds))
+    counted = [each for each in progress if _began(each) >= start + WARM_SECONDS and each["numInputRows"]]
+    took = sorted(each["durationMs"]["triggerExecution"] / 1e3 for each in counted)
+    return {
+        "freshness_p50_seconds": ages[len(ages) // 2],
+        "freshness_p99_seconds": ages[len(ages) * 99 // 100],
+        "batch_seconds": statistics.median(took),
+        "batch_p99_seconds": took[len(took) * 99 // 100],
+        "batches": float(len(took)),
+    }
+
+
+def _send(bootstrap: str, topic: str, made: list[list[tuple[str, bytes]]], start: int) -> None:
+    feed = Feed(bootstrap)
+    for second, records in enumerate(made):
+        wait_ns = second_end_ns(start, second) + _PUBLISHED_NS - time.time_ns()
+        time.sleep(max(0, wait_ns) / SECOND_NS)
+        for path, value in records:
+            feed.send(topic, path, value)
+        feed.flush()
+
+
+def _export(
+    bootstrap: str, topic: str, seen: dict[str, list[tuple[int, int]]], stop: threading.Event
+) -> None:
+    exporter = Exporter(parse("version: 1\nsite: bench\n", "bench.yaml"), CollectorRegistry())
+    consumer = KafkaConsumer(bootstrap_servers=bootstrap, group_id=None)
+    parts = [TopicPartition(topic, number) for number in consumer.partitions_for_topic(topic) or ()]
+    consumer.assign(parts)
+    consumer.seek_to_end(*parts)
+    while not stop.is_set():
+        for batch in consumer.poll(timeout_ms=200).values():
+            for message in batch:
+                row = rows.decode_live(message.value)
+                exporter.apply_live(row)
+                seen.setdefault(row["path"], []).append((row["last_received_ns"] or 0, time.time_ns()))
+    consumer.close()
+
+
+def _ages(seen: dict[str, list[tuple[int, int]]], start: int, seconds: int) -> list[float]:
+    """Of messages received evenly over each second: until a row that has that second's last one is there."""
+    found = []
+    for visible in seen.values():
+        at = 0
+        for second in range(WARM_SECONDS, seconds - 1):
+            # The last message of a second may be a few milliseconds before its end.
+            until_ns = second_end_ns(start, second) - SECOND_NS // 10
+            while at < len(visible) and visible[at][0] < until_ns:
+                at += 1
+            if at == len(visible):
+                break
+            end_ns = second_end_ns(start, second)
+            found += [(visible[at][1] - end_ns) / 1e9 + step / _GRID for step in range(_GRID)]
+    return found
+
+
+def _raw(progress: Any) -> dict[str, Any]:
+    found: dict[str, Any] = progress if isinstance(progress, dict) else json.loads(progress.json)
+    return found
+
+
+def _began(progress: dict[str, Any]) -> float:
+    moment = time.strptime(progress["timestamp"][:19], "%Y-%m-%dT%H:%M:%S")
+    return float(time.mktime(moment) - time.timezone)

@@ -79,6 +79,7 @@ class Receiver:
         self._view = memoryview(self._buffer)
         self._detached_since: int | None = clock.now_ns()
         self._detached: list[tuple[int, int]] = []
+        self._over = False
         self._foreign = 0  # since the last publication
         self.received = 0
         self.foreign = 0
@@ -120,8 +121,8 @@ class Receiver:
         pass
 
     def on_delivery(self, delivery: Any) -> None:
-        if not lib.pn_delivery_readable(delivery) or lib.pn_delivery_partial(delivery):
-            return
+        if self._over or not lib.pn_delivery_readable(delivery) or lib.pn_delivery_partial(delivery):
+            return  # after the end they stay unsettled, and so the peer's
         link = self._link
         size = lib.pn_delivery_pending(delivery)
         if size > len(self._buffer):
@@ -153,11 +154,6 @@ class Receiver:
 
     def journal(self) -> None:
         pass  # rows are in the store's file as soon as they are written
-
-    def drain(self) -> None:
-        """Take nothing more."""
-        if self._link is not None:
-            lib.pn_link_drain(self._link, 0)
 
     # -- a message
 
@@ -252,6 +248,7 @@ class Receiver:
     def publish(self, *, bye: bool = False) -> None:
         """All that arrived, and that this end was there until now."""
         now = self._clock.now_ns()
+        self._over = bye
         rows = self._store.rows()
         groups, bad = self._arrivals.groups(rows, self._routes) if len(rows) else ([], 0)
         self._foreign += bad

@@ -86,6 +86,7 @@ class Sender:
         journal.follow(self.ledger)
         self._detached_since: int | None = clock.now_ns()
         self._detached: list[tuple[int, int]] = []
+        self._over = False
         self.guarded: str | None = None
         self._trickled_ns = 0
         self.outcomes = [0] * len(CODES)
@@ -168,7 +169,7 @@ class Sender:
     def journal(self) -> None:
         if self._path.presettled:
             self._mark_written()
-        if self.ledger.touched or self.ledger.settled:
+        if not self._over and (self.ledger.touched or self.ledger.settled):
             self._journal.write(self.ledger, self._written)
 
     def _mark_written(self) -> None:
@@ -370,6 +371,7 @@ class Sender:
             self._give_up(0, self._obstacle())
             until += 1
         self.journal()
+        self._over = bye
         for entry in self.ledger.close(until):
             self._publisher.add(
                 "ledger",

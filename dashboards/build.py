@@ -33,7 +33,8 @@ def _finish(board: dict[str, Any]) -> dict[str, Any]:
     for number, panel in enumerate(board["panels"], start=1):
         panel["id"] = number
     for variable in board["templating"]["list"]:
-        # The SDK gives all of them one id, by which Grafana would take them for one; the rest it only expects.
+        # The SDK gives all of them one id, by which Grafana would take them for one; the rest it
+        # only expects.
         for key in ("id", "auto", "auto_count", "auto_min"):
             variable.pop(key, None)
         variable.setdefault("regex", "")

@@ -1,6 +1,7 @@
-"""Grafana's HTTP API, as far as publishing needs it: the one place that uses the grafana-api package.
+"""Grafana's HTTP API, as far as publishing needs it: the one place that uses grafana-api.
 
-The package is no longer developed, and knows nothing of alerting: what it lacks is asked for through its session.
+That package is no longer developed, and knows nothing of alerting: what it lacks is asked for through its
+session.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Grafana:
     """One Grafana; every method raises GrafanaError."""
 
     def __init__(
-        self, url: str, token: str, *, ca: Path | None = None, token_name: str = "the token"
+        self, url: str, token: str, *, ca: Path | None = None, where: str = "the one given"
     ) -> None:
         parts = urlsplit(url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
@@ -41,7 +42,7 @@ class Grafana:
         if parts.username or parts.password:
             raise GrafanaError("a password does not belong into a URL: put a token into a file")
         self.url: Final = url.rstrip("/")
-        self._token_name: Final = token_name
+        self._where: Final = where
         prefix = parts.path.strip("/")
         host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
         self._face: Final = GrafanaFace(
@@ -60,8 +61,8 @@ class Grafana:
             return getattr(self._face.api, method)(path, json=body, headers=headers or None)
         except GrafanaUnauthorizedError:
             raise GrafanaError(
-                f"{what}: Grafana at {self.url} does not take {self._token_name}; make a service account with"
-                " the role Admin there, and a token for it"
+                f"{what}: Grafana at {self.url} does not take the token ({self._where}); make"
+                " a service account with the role Admin there, and a token for it"
             ) from None
         except GrafanaServerError as error:
             raise GrafanaError(f"{what}: Grafana at {self.url} failed: {_one_line(error)}") from None
@@ -69,7 +70,8 @@ class Grafana:
             raise GrafanaError(f"{what}: Grafana at {self.url} refused: {_one_line(error)}") from error
         except requests.exceptions.SSLError as error:
             raise GrafanaError(
-                f"{what}: the certificate of {self.url} is not trusted ({_one_line(error)}); name the file of its"
+                f"{what}: the certificate of {self.url} is not trusted ({_one_line(error)}); name the file"
+                " of its"
                 " authority with --ca"
             ) from None
         except requests.exceptions.Timeout:
@@ -78,7 +80,8 @@ class Grafana:
             if method == "DELETE":
                 return None  # it answers nothing at all
             raise GrafanaError(
-                f"{what}: {self.url} answers, but not as Grafana does; is this its address, with the path before"
+                f"{what}: {self.url} answers, but not as Grafana does; is this its address, with the path"
+                " before"
                 " /api?"
             ) from None
         except requests.exceptions.RequestException as error:
@@ -93,15 +96,16 @@ class Grafana:
         ) as error:  # an error body that is no object; a CA file that is none
             raise GrafanaError(f"{what}: {self.url}: {_one_line(error)}") from None
 
-    def _find(self, what: str, path: str) -> Any:
+    def _find(self, what: str, path: str) -> Json | None:
         """What is there, or None."""
         try:
-            return self._ask(what, "GET", path)
+            found: Json = self._ask(what, "GET", path)
         except GrafanaError as error:
             cause = error.__cause__
             if isinstance(cause, GrafanaException) and cause.status_code == _NOT_FOUND:
                 return None
             raise
+        return found
 
     def folder(self, uid: str) -> Json | None:
         return self._find("looking for the folder", f"/folders/{quote(uid)}")
@@ -155,8 +159,7 @@ class Grafana:
         try:
             answer: Json = self._ask("running a panel's query", "POST", "/ds/query", body)
         except GrafanaError as error:
-            cause = error.__cause__
-            results = cause.response.get("results") if _has_results(cause) else None
+            results = _results(error.__cause__)
             if not results:
                 raise
             answer = {"results": results}
@@ -173,8 +176,11 @@ class Grafana:
         ]
 
 
-def _has_results(error: BaseException | None) -> bool:
-    return isinstance(error, GrafanaException) and isinstance(error.response, dict)
+def _results(error: BaseException | None) -> Json | None:
+    """Grafana answers 400 for a query that the data source refuses, with its reason in the body."""
+    if isinstance(error, GrafanaException) and isinstance(error.response, dict):
+        return error.response.get("results")
+    return None
 
 
 def _one_line(error: BaseException) -> str:

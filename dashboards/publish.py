@@ -1,4 +1,4 @@
-"""What `inflight dashboards publish` does: what is there, what should be, the difference, and a look at the result."""
+"""What `inflight dashboards publish` does: compare, write what differs, and look at the result."""
 
 from __future__ import annotations
 
@@ -114,7 +114,8 @@ class Publisher:
         if len(best) != 1:
             names = ", ".join(s["name"] for s in best) or "none"
             raise GrafanaError(
-                f"which data source? Grafana's of type Prometheus: {names}; name one with --source, or have one made"
+                f"which data source? Grafana's of type Prometheus: {names}; name one with --source, or have"
+                " one made"
                 " with --prometheus URL"
             )
         return str(best[0]["uid"])

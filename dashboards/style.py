@@ -1,4 +1,4 @@
-"""The house style of all dashboards, set once: colours, thresholds, words for states, and what each panel has."""
+"""The house style of all dashboards, set once: colours, thresholds, words for states, kinds of panels."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Stories for the rules: series as promtool writes them, at one sample in 15 s, and what fires at a minute.
 
-`a+bxn`: from a, n more samples, each b higher; `_xn`: n samples that are not there; `stale`: the series ended.
+`a+bxn`: from a, n more samples, each b higher; `_xn`: n samples missing; `stale`: the series ended.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ PATHS: Final = (
 )
 
 
-def _slo(slo: str, ratio: str, total: str, good: str, bound: bool = False) -> dict[str, str]:
+def _slo(slo: str, ratio: str, total: str, good: str, *, bound: bool = False) -> dict[str, str]:
     labels = f'{P},slo="{slo}"'
     series = {
         f"inflight_path_slo_messages_total{{{labels}}}": total,
@@ -158,65 +158,65 @@ def _slo(slo: str, ratio: str, total: str, good: str, bound: bool = False) -> di
     return {**series, f"inflight_path_slo_bound_seconds{{{labels}}}": "0.05x2000"} if bound else series
 
 
-def _burns(alert: str, slo: str, bound: bool) -> tuple[Case, ...]:
+def _burns(alert: str, slo: str, *, bound: bool) -> tuple[Case, ...]:
     fast, slow = {**ON_P, "slo": slo, "pace": "fast"}, {**ON_P, "slo": slo, "pace": "slow"}
     return (
         Case(
             alert,
             "fires: 2 % bad of an objective of 99.9 %, both paces",
-            _slo(slo, "0.999", "0+150x200", "0+147x200", bound),
+            _slo(slo, "0.999", "0+150x200", "0+147x200", bound=bound),
             30,
             (fast, slow),
         ),
         Case(
             alert,
             "fires: 1 % bad burns slowly",
-            _slo(slo, "0.999", "0+150x200", "0+148.5x200", bound),
+            _slo(slo, "0.999", "0+150x200", "0+148.5x200", bound=bound),
             30,
             (slow,),
         ),
         Case(
             alert,
             "does not: 0.1 % bad is what lasts 30 days",
-            _slo(slo, "0.999", "0+1000x200", "0+999x200", bound),
+            _slo(slo, "0.999", "0+1000x200", "0+999x200", bound=bound),
             30,
         ),
         Case(
             alert,
             "does not: too few messages to say",
-            _slo(slo, "0.999", "0+0.25x200", "0+0.2x200", bound),
+            _slo(slo, "0.999", "0+0.25x200", "0+0.2x200", bound=bound),
             30,
         ),
         Case(
             alert,
             "does not: over for ten minutes, the fast one; the slow one lasts half an hour",
-            _slo(slo, "0.999", "0+150x200", "0+147x100 14850+150x100", bound),
+            _slo(slo, "0.999", "0+150x200", "0+147x100 14850+150x100", bound=bound),
             36,
             (slow,),
         ),
         Case(
             alert,
             "data gone: the fast one ends, the slow one lasts half an hour",
-            _slo(slo, "0.999", "0+150x60 stale", "0+147x60 stale", bound),
+            _slo(slo, "0.999", "0+150x60 stale", "0+147x60 stale", bound=bound),
             25,
             (slow,),
         ),
         Case(
             alert,
             "exporter restarted without its counters: a reset is not bad",
-            _slo(slo, "0.999", "0+150x60 0+150x100", "0+150x60 0+150x100", bound),
+            _slo(slo, "0.999", "0+150x60 0+150x100", "0+150x60 0+150x100", bound=bound),
             27,
         ),
         Case(
             alert,
             "ten minutes of windows in one scrape: good ones are not bad",
-            _slo(slo, "0.999", "0+150x60 9000x40 15150+150x60", "0+150x60 9000x40 15150+150x60", bound),
+            _slo(slo, "0.999", "0+150x60 9000x40 15150+150x60", "0+150x60 9000x40 15150+150x60", bound=bound),
             27,
         ),
         Case(
             alert,
             "ten minutes of windows in one scrape: bad ones are",
-            _slo(slo, "0.999", "0+150x60 9000x40 15150+150x60", "0+150x60 9000x40 12150+150x60", bound),
+            _slo(slo, "0.999", "0+150x60 9000x40 15150+150x60", "0+150x60 9000x40 12150+150x60", bound=bound),
             27,
             (fast, slow),
         ),

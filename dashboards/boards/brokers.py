@@ -82,7 +82,8 @@ def _table() -> Any:
     }
     panel = style.grid(
         "Queues",
-        "The deepest first. Empty in: at the rates of the last five minutes; nothing where it does not shrink.",
+        "The deepest first. Empty in: at the rates of the last five minutes; nothing where it does"
+        " not shrink.",
         [
             rows(q.DEPTH, ref="depth"),
             rows(q.CONSUMERS, ref="consumers"),
@@ -121,7 +122,8 @@ def _flow() -> Any:
 def _queues() -> list[Any]:
     gone = style.lines(
         "Expired, killed, unrouted",
-        "Messages that left without being consumed: too old, given up on after redeliveries, or with no queue.",
+        "Messages that left without being consumed: too old, given up on after redeliveries, or"
+        " with no queue.",
         style.MESSAGES,
         [
             query(q.EXPIRED, "{{broker}} expired", ref="A"),

@@ -101,8 +101,10 @@ def _figures() -> list[Any]:
         _linked(
             style.figures(
                 "Monitor lag",
-                "Age of the newest record that the Spark job has processed against the newest in Kafka. Above 10 s"
-                " the figures on this page are of the past. With `inflight run` there is no job and nothing here.",
+                "Age of the newest record that the Spark job has processed against the newest in Kafka."
+                " Above 10 s"
+                " the figures on this page are of the past. With `inflight run` there is no job and"
+                " nothing here.",
                 "s",
                 [query(q.LAG)],
                 size=size,
@@ -131,7 +133,8 @@ def _table() -> Any:
     }
     panel = style.grid(
         "All paths",
-        "The worst first. p50 and max: of the newest final window; p99: of five minutes; lost: in the shown time; received: live. Click a path for its own page."
+        "The worst first. p50 and max: of the newest final window; p99: of five minutes; lost: in"
+        " the shown time; received: live. Click a path for its own page."
         f" {_LATER}",
         [
             rows(q.STATE, ref="state"),
@@ -191,7 +194,8 @@ def _table() -> Any:
 def _sparks() -> Any:
     panel = style.figures(
         "p99 of the bound",
-        "Response p99 of the last minute over the bound of the path's latency objective: above 100 % it is too slow."
+        "Response p99 of the last minute over the bound of the path's latency objective: above 100"
+        " % it is too slow."
         " The line is the shown time.",
         "percentunit",
         [query(q.SPARK, "{{path}}")],
@@ -223,7 +227,8 @@ def build() -> dashboard.Dashboard:
     board = board.with_row(Row("What is wrong, and for how long it may be"))
     missing = style.lines(
         "Missing, not final yet",
-        "Messages missing for longer than usual, by path: the first sign of a fault, within about a second of it.",
+        "Messages missing for longer than usual, by path: the first sign of a fault, within about"
+        " a second of it.",
         "short",
         [query(q.MISSING_BY_PATH, "{{path}}")],
         size=(8, 8),
@@ -239,7 +244,8 @@ def build() -> dashboard.Dashboard:
     )
     budget = style.bars(
         "Error budget left, 30 days",
-        "What is left of what each objective allows in 30 days, the eight worst: 100 % is untouched, below 0 %"
+        "What is left of what each objective allows in 30 days, the eight worst: 100 % is"
+        " untouched, below 0 %"
         " the objective is broken.",
         "percentunit",
         [instant(q.BUDGET_WORST, "{{path}} · {{slo}}")],
@@ -266,7 +272,8 @@ def build() -> dashboard.Dashboard:
     )
     ends = style.figures(
         "Is the monitor well?",
-        "Probe ends that are not connected, attached or without credit; seconds since the Spark job's last batch;"
+        "Probe ends that are not connected, attached or without credit; seconds since the Spark"
+        " job's last batch;"
         " windows whose classes do not add up. All of them are 0 or near when the monitor is well.",
         "short",
         [

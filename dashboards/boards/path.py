@@ -8,6 +8,7 @@ from grafana_foundation_sdk.builders import common, dashboard, heatmap
 from grafana_foundation_sdk.builders.dashboard import Row
 from grafana_foundation_sdk.models import common as common_models
 from grafana_foundation_sdk.models import heatmap as heatmap_models
+from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 
 from dashboards import style
 from dashboards.boards.shell import choice, mesh_variable, shell
@@ -107,15 +108,16 @@ def _who() -> Any:
 
 
 def _heatmap() -> Any:
-    panel = (
+    return (
         heatmap.Panel()
         .title("Response latency")
         .description(
-            "How many messages took how long, from the moment each was due: the brighter, the more. A second band"
+            "How many messages took how long, from the moment each was due: the brighter, the more. A"
+            " second band"
             f" is a second way, a queue or a pause. {_LATER}"
         )
         .datasource(style.SOURCE)
-        .targets([query(q.HEATMAP, "{{le}}").format("heatmap")])
+        .targets([query(q.HEATMAP, "{{le}}").format(PromQueryFormat.HEATMAP)])
         .unit("s")
         .thresholds(style.thresholds(style.PLAIN))
         .calculate(False)
@@ -136,13 +138,13 @@ def _heatmap() -> Any:
         .span(12)
         .height(9)
     )
-    return panel
 
 
 def _percentiles() -> Any:
     panel = style.lines(
         "Latency of each window",
-        "Response: from when a message was due; service: from when it was sent. Where they part, the sender was"
+        "Response: from when a message was due; service: from when it was sent. Where they part,"
+        " the sender was"
         f" held up, by credit or by itself. The dashed red line is the objective's bound. {_LATER}",
         "s",
         [
@@ -187,7 +189,8 @@ def _classes() -> Any:
 def _missing() -> Any:
     panel = style.lines(
         "Missing and outage",
-        "Missing: longer away than usual, not final yet. Pending: sent, not final yet. Outage: the running stretch"
+        "Missing: longer away than usual, not final yet. Pending: sent, not final yet. Outage: the"
+        " running stretch"
         " of send time with nothing delivered; right axis.",
         "short",
         [
@@ -211,7 +214,8 @@ def _missing() -> Any:
 def _jitter() -> Any:
     panel = style.lines(
         "Jitter",
-        "Variation of the delay from message to message: percentiles of its size, and the largest of each sign. Above"
+        "Variation of the delay from message to message: percentiles of its size, and the largest"
+        " of each sign. Above"
         " 0 a message was held up, below it one caught up.",
         "s",
         [
@@ -234,7 +238,8 @@ def _odd() -> Any:
     queries = [query(expression, kind.replace("_", " "), ref=kind) for kind, expression in q.ODD.items()]
     return style.lines(
         "Order and copies",
-        "Messages that came twice, marked as redelivered, after later ones, after their window was final, with"
+        "Messages that came twice, marked as redelivered, after later ones, after their window was"
+        " final, with"
         " numbers nobody sent, of other senders, or before they were sent by the clocks.",
         "short",
         queries,
@@ -247,7 +252,8 @@ def _odd() -> Any:
 def _rates() -> Any:
     panel = style.lines(
         "Sent, received, not sent",
-        "Live counts of the probes: attempts to send and messages received; below 0 what was due and given up, by"
+        "Live counts of the probes: attempts to send and messages received; below 0 what was due"
+        " and given up, by"
         " reason. Received drops at once where a fault begins; final windows follow.",
         style.MESSAGES,
         [
@@ -264,7 +270,8 @@ def _rates() -> Any:
 def _clock() -> Any:
     panel = style.lines(
         "Clocks",
-        "The receiver's clock less the sender's, with the bounds of its error. An error near the p50 means that"
+        "The receiver's clock less the sender's, with the bounds of its error. An error near the"
+        " p50 means that"
         " latencies say more of clocks than of the network.",
         "s",
         [
@@ -320,7 +327,8 @@ def build() -> dashboard.Dashboard:
     board = board.with_row(Row("In detail"))
     ends = style.states(
         "Probe ends",
-        "Connected, attached and, a sender, with credit. A sender without credit is being held back by the network.",
+        "Connected, attached and, a sender, with credit. A sender without credit is being held"
+        " back by the network.",
         [query(q.ENDS, "{{end}} ({{site}})")],
         style.UP,
         size=(8, 8),

@@ -21,7 +21,8 @@ def _mesh() -> Any:
         nodegraph.Panel()
         .title("Mesh")
         .description(
-            "Routers with the messages a second that pass them, red where the last poll failed; links between them,"
+            "Routers with the messages a second that pass them, red where the last poll failed; links"
+            " between them,"
             " up or DOWN. Edge routers hang on the router they are connected to."
         )
         .datasource(style.SOURCE)
@@ -83,7 +84,8 @@ def _table() -> Any:
 def _not_delivered() -> Any:
     panel = style.lines(
         "Not delivered",
-        "Deliveries that ended otherwise than accepted. Dropped presettled ones are lost without a word to anyone;"
+        "Deliveries that ended otherwise than accepted. Dropped presettled ones are lost without a"
+        " word to anyone;"
         " released ones went back to their senders.",
         style.MESSAGES,
         [query(q.NOT_DELIVERED, "{{router}} {{outcome}}")],
@@ -120,7 +122,8 @@ def build() -> dashboard.Dashboard:
     )
     who = style.grid(
         "Who talks to whom",
-        "Deliveries a second in the shown time, by the router where they came in and the one where they went out,"
+        "Deliveries a second in the shown time, by the router where they came in and the one where"
+        " they went out,"
         " the twenty largest.",
         [rows(q.WHO)],
         {"ingress": "In at", "egress": "Out at", "Value": "Rate"},
@@ -149,7 +152,8 @@ def build() -> dashboard.Dashboard:
     board = board.with_row(Row("Backlog and credit"))
     backlog = style.lines(
         "Backlog by hop",
-        "Messages waiting to go to the next router, or gone and not settled. The hop where it grows is the one"
+        "Messages waiting to go to the next router, or gone and not settled. The hop where it"
+        " grows is the one"
         " before the trouble.",
         "short",
         [query(q.BACKLOG, "{{router}} → {{peer}}")],

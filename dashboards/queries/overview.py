@@ -1,3 +1,4 @@
+# ruff: noqa: E501 -- PromQL is read best in few lines
 """What the first page asks: all paths at once."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 -- PromQL is read best in few lines
 """What is asked about one path."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 -- PromQL is read best in few lines
 """The worst that is true of a path, as a number; style.PATH_STATES has the words."""
 
 from __future__ import annotations

@@ -106,7 +106,7 @@ def _publisher(url: str, token_file: Path, ca: Path | None, **wanted: str | None
     }
     if not boards:
         raise Problem(f"no dashboards in {made.FOLDER}; run `inflight dashboards build`")
-    grafana = Grafana(url, token, ca=ca, token_name=f"the token in {token_file}")
+    grafana = Grafana(url, token, ca=ca, where=f"in {token_file}")
     runbooks = wanted.pop("runbooks") or ""
     runbook_url = f"{runbooks.rstrip('/')}/" if runbooks else ""
     return Publisher(grafana, Wanted(boards, runbook_url=runbook_url, **wanted))  # type: ignore[arg-type]  # by name
@@ -155,9 +155,10 @@ def publish(
 ) -> None:
     """Put folder, data source, dashboards and alert rules into a Grafana, and see that they work there.
 
-    Only what differs is written, so it may be run again and again; what one's own hands changed in Inflight's
-    dashboards is overwritten, other dashboards and rules are not touched. Afterwards everything is read back, each
-    panel's queries are run, and each rule's health is looked at. Exit status 1: something does not work there.
+    Only what differs is written, so it may be run again and again; what one's own hands changed in
+    Inflight's dashboards is overwritten, other dashboards and rules are not touched. Afterwards everything is
+    read back, each panel's queries are run, and each rule's health is looked at. Exit status 1: something does
+    not work there.
     """
     from dashboards.grafana import GrafanaError  # noqa: PLC0415 -- the same
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 FORMAT: Final = 1
@@ -40,19 +40,17 @@ class Telemetry:
         return f"{self.mesh}/{self.target}"
 
     def encode(self) -> bytes:
-        return json.dumps({"v": FORMAT, **asdict(self)}, ensure_ascii=False, separators=(",", ":")).encode()
+        # Not by asdict, which copies each value of each row.
+        values = {"v": FORMAT, **{name: getattr(self, name) for name in _FIELDS}}
+        return json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def split(record: Telemetry) -> Iterator[Telemetry]:
     """The same in parts of a bounded number of rows; one part where there are none."""
     parts: Sequence[int] = range(0, len(record.rows), MAX_ROWS) or (0,)
     for number, start in enumerate(parts, 1):
-        values = asdict(record) | {
-            "rows": record.rows[start : start + MAX_ROWS],
-            "part": number,
-            "parts": len(parts),
-        }
-        yield Telemetry(**values)
+        rows = record.rows[start : start + MAX_ROWS]
+        yield replace(record, rows=rows, part=number, parts=len(parts))
 
 
 _FIELDS: Final[dict[str, type]] = {

@@ -34,7 +34,7 @@ class JolokiaError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Named attributes of an MBean, or of all that a pattern matches."""
+    """Named attributes of an MBean, or of all that a pattern matches; no names are all of them."""
 
     mbean: str
     attributes: tuple[str, ...]
@@ -42,7 +42,8 @@ class Read:
     def encode(self) -> dict[str, Any]:
         # A missing attribute must not take the others with it.
         config = {"ignoreErrors": True, "serializeException": False}
-        return {"type": "read", "mbean": self.mbean, "attribute": [*self.attributes], "config": config}
+        named = {"attribute": [*self.attributes]} if self.attributes else {}
+        return {"type": "read", "mbean": self.mbean, **named, "config": config}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,109 @@
+"""Probes through a real broker's queue: nothing is lost by waiting there, and queues do not grow for ever."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from helpers import wait_until
+from proton.utils import BlockingConnection
+
+from collectors.probe import limits
+from collectors.records import FLAG_REDELIVERED
+
+if TYPE_CHECKING:
+    from deploy.embedded.artemis import Artemis
+
+pytestmark = pytest.mark.e2e
+_numbers = itertools.count()
+
+
+def _config(artemis: Artemis, address: str, **settings: Any) -> str:
+    shown = ", ".join(f"{name}: {str(value).lower()}" for name, value in settings.items())
+    return f"""
+endpoints: {{a: {{url: "{artemis.amqp_url}"}}}}
+defaults: {{window: 1s, settle: 2s}}
+paths: {{p: {{from: a, to: a, address: {address}, {shown}}}}}
+"""
+
+
+@pytest.fixture
+def address() -> str:
+    """A queue that no other test uses."""
+    return f"inflight.test.{next(_numbers)}"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"durable": True},
+        {"presettled": True},
+        {"size": "10kB", "credit": 10},
+        {"senders": 2, "receivers": 3},
+        {"size": "64B-2kB", "arrivals": "poisson"},
+    ],
+    ids=str,
+)
+def test_all_arrive(artemis: Artemis, run: Any, address: str, settings: dict[str, Any]) -> None:
+    """Every message sent is received once."""
+    measured = run(_config(artemis, address, rate="200/s", count=150, **settings))
+    measured.wait_finished()
+    measured.finish()
+    assert measured.total("p") == {"sent": 150, "received": 150, "due": 150}
+
+
+def test_rate_zero_is_as_fast_as_credit_allows(artemis: Artemis, run: Any, address: str) -> None:
+    """Unpaced: all that was asked for, in order, each due when it was sent."""
+    measured = run(_config(artemis, address, rate=0, count=5_000, credit=500))
+    measured.wait_finished()
+    measured.finish()
+    assert measured.total("p") == {"sent": 5_000, "received": 5_000, "due": 5_000}
+
+
+def test_redelivered(artemis: Artemis, run: Any, address: str) -> None:
+    """A message that somebody took and gave back comes flagged, and counts once."""
+    text = _config(artemis, address, rate="100/s", count=10)
+    sending = run(text, receive=False)
+    sending.wait_finished()
+    other = BlockingConnection(artemis.amqp_url, timeout=10)
+    taker = other.create_receiver(address, credit=1)
+    taker.receive(timeout=10)
+    taker.release(delivered=True)
+    other.close()
+    receiving = run(text, send=False, books=sending)
+    wait_until(lambda: receiving.received >= 10, 20, "all messages")
+    receiving.finish()
+    sending.finish()
+    flags = [flag for r in sending.records if r.received is not None for flag in r.received.flags.tolist()]
+    assert sum(1 for flag in flags if flag & FLAG_REDELIVERED) == 1
+    total = sending.total("p")
+    assert (total["received"], total["redelivered"]) == (10, 1)
+
+
+def test_dead_receiver_does_not_fill_a_durable_queue(
+    artemis: Artemis, run: Any, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With nobody receiving, the queue grows until the guard, and then by a trickle only."""
+    monkeypatch.setattr(limits, "SILENT_NS", 1_000_000_000)
+    text = _config(artemis, address, rate="100/s", durable=True)
+    sending = run(text, receive=False)
+    receiving = run(text, send=False, books=sending)
+    sender = sending.prober.senders[0].sender
+    wait_until(lambda: receiving.received > 20, 20, "messages")
+    wait_until(lambda: sender._guard._heard, 20, "the receiver to be heard of")  # noqa: SLF001 -- its only trace
+    receiving.finish()
+    received = receiving.received
+    wait_until(lambda: sender.guarded, 20, "the guard")
+    stopped = sender.sent
+    wait_until(lambda: sender.unsent > 200, 20, "more to be due")
+    assert sender.sent - stopped <= 4
+    sending.finish()
+    other = BlockingConnection(artemis.amqp_url, timeout=10)
+    queue = other.create_receiver(address, credit=1_000)
+    for _ in range(sender.sent - received):
+        queue.receive(timeout=10)
+        queue.accept()
+    other.close()
+    # Heard of every 2 s, silent for 1 s: what was due in that time, and the trickle.
+    assert sender.sent - received < 600

@@ -1,0 +1,154 @@
+"""`inflight ping` against a router that is told what to do with its messages."""
+
+from __future__ import annotations
+
+import csv
+import json
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner, Result
+from hdrh.histogram import HdrHistogram
+from helpers import free_port, wait_until
+from standin_clients import StandIn
+
+from collectors.config import Endpoint
+from deploy.commands.ping import command
+from deploy.ping import show
+from deploy.ping.echoing import EchoingPeer
+
+
+@pytest.fixture(scope="module")
+def router(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandIn]:
+    """One for all tests here; each uses an address of its own."""
+    running = StandIn(tmp_path_factory.mktemp("router"), "R")
+    yield running
+    running.stop()
+
+
+@pytest.fixture(autouse=True)
+def _signals() -> Iterator[None]:
+    """The command takes over the signals of the process, which here is the tests' own."""
+    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in kept.items():
+        signal.signal(number, handler)
+
+
+def _ping(*arguments: object) -> Result:
+    return CliRunner().invoke(command, [str(argument) for argument in arguments])
+
+
+def _url(router: StandIn) -> str:
+    return f"amqp://127.0.0.1:{router.port}"
+
+
+def test_all_arrive_and_all_files(router: StandIn, tmp_path: Path) -> None:
+    """The summary, the rates, the histograms and the samples tell of the same messages."""
+    files = {name: tmp_path / name for name in ("hdr", "rates", "samples")}
+    result = _ping(
+        *(_url(router), "closest/ping", "--count", 60, "--rate", "100/s", "--json"),
+        *("--hdr-log", files["hdr"], "--rate-log", files["rates"], "--samples", files["samples"]),
+    )
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert found["sent"] == found["classes"]["received"] == found["response"]["count"] == 60
+    assert found["clock"] == {"offset_ns": 0, "bound_ns": 0}
+    assert found["cannot_see"]["loss_ratio"] == 3 / 60
+    assert set(found["response"]["percentiles"]) == {"50", "90", "95"}  # 60 messages tell no p99
+    assert _hdr_counts(files["hdr"]) == {"response": 60, "service": 60}
+    with files["rates"].open() as lines:
+        rates = list(csv.DictReader(lines))
+    assert [sum(int(row[name]) for row in rates) for name in ("due", "sent", "received")] == [60, 60, 60]
+    samples = pq.read_table(files["samples"]).to_pydict()
+    assert samples["seq"] == list(range(60))
+    assert set(samples["outcome"]) == {"accepted"}
+    assert all(
+        sent < received for sent, received in zip(samples["sent_ns"], samples["received_ns"], strict=True)
+    )
+
+
+def _hdr_counts(file: Path) -> dict[str, int]:
+    """Values in the log by tag, as the hdrhistogram package decodes them."""
+    counts: dict[str, int] = {}
+    for line in file.read_text().splitlines():
+        if line.startswith("Tag="):
+            tag, _, _, _, histogram = line.split(",", 4)
+            name = tag.removeprefix("Tag=")
+            counts[name] = counts.get(name, 0) + HdrHistogram.decode(histogram).get_total_count()
+    return counts
+
+
+def test_lost_messages_are_a_finding(router: StandIn, tmp_path: Path) -> None:
+    """Exit status 1, the number in the summary, and which ones in the samples."""
+    router.tell(kind="drop", address="closest/lossy", count=3)
+    samples = tmp_path / "samples"
+    result = _ping(
+        *(_url(router), "closest/lossy", "--count", 40, "--rate", "100/s", "--settle", "1s"),
+        *("--presettled", "--samples", samples),
+    )
+    assert result.exit_code == 1, result.output
+    assert "sent 40  received 37  refused 0  lost 3 (presettled 3)" in result.stdout
+    table = pq.read_table(samples).to_pydict()
+    assert len(table["seq"]) == 40
+    assert table["received_ns"].count(None) == 3
+
+
+def test_no_peer() -> None:
+    """Nothing listens: one line says so, and the status is that of misuse."""
+    result = _ping(f"amqp://127.0.0.1:{free_port()}", "x", "--count", 1, "--connect-timeout", "1s")
+    assert result.exit_code == 2
+    assert "nothing could be sent to x" in result.stderr
+    assert "Connection refused" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("http://x", "a"), "is not a URL like amqps://host:port"),
+        (("amqp://u:secret@x", "a"), "must not hold a user or a password"),
+        (("amqp://x", "a", "--rate", "fast"), "is not a rate"),
+        (("amqp://x", "a", "--size", "10B"), "a message has at least 64B"),
+        (("amqp://x", "a", "--user", "u"), "PLAIN needs `user` and `password_file`"),
+        (("amqps://x", "a", "--tls-ca", "/nowhere"), "/nowhere cannot be read"),
+    ],
+)
+def test_misuse(arguments: tuple[Any, ...], message: str) -> None:
+    """Mistakes are told before anything is sent, without secrets."""
+    result = _ping(*arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert "secret" not in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_ping_pong(router: StandIn) -> None:
+    """Round trips through an echoing peer; nothing about clocks has to be known."""
+    peer = EchoingPeer(Endpoint(url=(_url(router),)), "closest/echo")
+    peer.start()
+    try:
+        wait_until(lambda: peer.ready, 10, "the echoing peer")
+        result = _ping(_url(router), "closest/echo", "--ping-pong", "--count", 30, "--rate", "50/s", "--json")
+    finally:
+        peer.stop()
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert found["classes"]["received"] == 30
+    assert found["one_way"]["service"]["50"] == found["service"]["percentiles"]["50"] // 2
+    assert peer.echoed == 30
+
+
+def test_table_of_nothing() -> None:
+    """A summary of no messages is still one."""
+    found = {
+        "sent": 0, "classes": {"received": 0, "lost": 0}, "refused": {}, "lost": {}, "unsent": {"guard": 2},
+        "late": 0, "duplicate": 0, "redelivered": 0, "reordered": 0, "foreign": 1, "unexpected": 0,
+        "negative": 0, "response": None, "service": None, "jitter": None, "rate": None, "clock": None,
+        "routes": {}, "flags": [], "cannot_see": None,
+    }  # fmt: skip
+    lines = show.table(found, ping_pong=False)
+    assert lines[1:3] == ["sent 0  received 0  lost 0", "foreign 1  unsent (guard) 2"]

@@ -52,6 +52,7 @@ def measure(name: str, bootstrap: str, topic: str, records: int, folder: Path) -
 def _watch(query: Any, records: int, per_record: int) -> dict[str, float]:
     """Until all is read; a batch counts by its own duration, so that a slow listener changes nothing."""
     batches: dict[int, dict[str, Any]] = {}
+    spent: list[tuple[float, float]] = []  # CPU when so many rows were through
     while sum(batch["numInputRows"] for batch in batches.values()) < records:
         time.sleep(0.2)
         if not query.isActive:
@@ -60,15 +61,34 @@ def _watch(query: Any, records: int, per_record: int) -> dict[str, float]:
             raw = progress if isinstance(progress, dict) else json.loads(progress.json)
             if raw["numInputRows"]:
                 batches[raw["batchId"]] = raw
+        if len(batches) > WARM_BATCHES:
+            spent.append((sum(batch["numInputRows"] for batch in batches.values()), cpu_seconds()))
     counted = [batch for number, batch in sorted(batches.items()) if number >= WARM_BATCHES]
     seconds = sum(batch["durationMs"]["triggerExecution"] for batch in counted) / 1e3
     rows = sum(batch["numInputRows"] for batch in counted)
     # Half of the records hold samples, the others are ledgers.
     samples = rows * per_record or rows / 2 * int(os.environ["SAMPLES_PER_RECORD"])
     found = {"samples_per_second": samples / seconds, "seconds": seconds, "batches": float(len(counted))}
+    (rows_before, cpu_before), (rows_after, cpu_after) = spent[0], spent[-1]
+    if rows_after > rows_before:
+        found["cpu_seconds_a_row"] = (cpu_after - cpu_before) / (rows_after - rows_before)
+        found["cpu_seconds_a_million"] = found["cpu_seconds_a_row"] * 1e6 * rows / samples
     for phase in ("addBatch", "queryPlanning", "walCommit", "commitOffsets", "latestOffset"):
         found[f"{phase}_seconds"] = sum(b["durationMs"].get(phase, 0) for b in counted) / 1e3 / len(counted)
     return found
+
+
+def cpu_seconds() -> float:
+    """Of this process and all it started, so far: what else runs on the machine does not count."""
+    session, ticks = os.getsid(0), 0
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = place.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it has ended
+        if int(fields[3]) == session:
+            ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _settings(bootstrap: str, topic: str, folder: Path) -> JobSettings:
@@ -170,7 +190,7 @@ def _plain(bootstrap: str, topic: str, records: int) -> dict[str, float]:
     )
     consumer.subscribe([topic])
     histograms: dict[tuple[str, int], Any] = {}
-    samples, left, began = 0, records, 0.0
+    samples, left, began, cpu = 0, records, 0.0, cpu_seconds()
     while left > 0:
         messages = consumer.consume(500, 1.0)
         began = began or time.perf_counter()
@@ -188,7 +208,7 @@ def _plain(bootstrap: str, topic: str, records: int) -> dict[str, float]:
             samples += len(record.received.seq)
     seconds = time.perf_counter() - began
     consumer.close()
-    return {"samples_per_second": samples / seconds, "seconds": seconds}
+    return _plainly(samples, seconds, cpu_seconds() - cpu)
 
 
 def _bytewax(bootstrap: str, topic: str, records: int) -> dict[str, float]:
@@ -226,11 +246,20 @@ def _bytewax(bootstrap: str, topic: str, records: int) -> dict[str, float]:
     folded = win.fold_window("fold", parsed, clock, windower, list, add, lambda one, two: one + two)
     results = op.map("percentiles", folded.down, lambda kept: np.quantile(np.concatenate(kept[1][1]), SHARES))
     op.output("out", results, TestingSink([]))
+    cpu = cpu_seconds()
     run_main(flow)
     seconds = moments[-1] - moments[0]
     if counted["records"] != records:
         raise RuntimeError(f"bytewax read {counted['records']} of {records} records")
-    return {"samples_per_second": counted["samples"] / seconds, "seconds": seconds}
+    return _plainly(counted["samples"], seconds, cpu_seconds() - cpu)
+
+
+def _plainly(samples: int, seconds: float, cpu: float) -> dict[str, float]:
+    return {
+        "samples_per_second": samples / seconds,
+        "seconds": seconds,
+        "cpu_seconds_a_million": cpu / samples * 1e6,
+    }
 
 
 SPARK: dict[str, Callable[[SparkSession, str, str, Path], Any]] = {

@@ -91,6 +91,7 @@ def catch_up(kafka: Kafka, folder: Path, seconds: int) -> Figures:
             [*argv, str(folder)],
             env=environment,
             capture_output=True,
+            start_new_session=True,  # its CPU is told by session
             text=True,
             timeout=_GIVE_UP_SECONDS,
             check=False,

@@ -38,9 +38,12 @@ assert streaming.processor.__file__.startswith(sys.argv[1]), streaming.processor
 def config(folder: Path, server: str = "kafka-1:9092", prefix: str = "inflight") -> Path:
     """A config file with the default rules of the tests."""
     file = folder / "inflight.yaml"
-    file.write_text(
-        f"version: 1\nsite: a\nkafka: {{servers: ['{server}'], prefix: {prefix}}}\nstate: {folder / 'state'}\n"
-    )
+    kafka = f"{{servers: ['{server}'], prefix: {prefix}}}"
+    file.write_text(f"version: 1
+site: a
+kafka: {kafka}
+state: {folder / 'state'}
+")
     return file
 
 

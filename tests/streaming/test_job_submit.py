@@ -39,11 +39,7 @@ def config(folder: Path, server: str = "kafka-1:9092", prefix: str = "inflight")
     """A config file with the default rules of the tests."""
     file = folder / "inflight.yaml"
     kafka = f"{{servers: ['{server}'], prefix: {prefix}}}"
-    file.write_text(f"version: 1
-site: a
-kafka: {kafka}
-state: {folder / 'state'}
-")
+    file.write_text(f"version: 1\nsite: a\nkafka: {kafka}\nstate: {folder / 'state'}\n")
     return file
 
 

@@ -40,12 +40,17 @@ class BadHistogram(ValueError):  # noqa: N818 -- it is the histogram that is bad
 
 def indexes(values_ns: Ints) -> Indexes:
     """The bucket of each value; below 0 counts as 0, above an hour as an hour."""
-    clipped = np.minimum(np.maximum(values_ns, 0), HIGHEST_NS)
+    if not len(values_ns):
+        return np.empty(0, np.uint16)
+    least, most = values_ns.min(), values_ns.max()
+    if least < 0 or most > HIGHEST_NS:
+        values_ns = np.minimum(np.maximum(values_ns, 0), HIGHEST_NS)
     # The bits of a float64 are already a logarithmic layout: exponent, then the leading bits of the value.
-    found = (clipped.astype(np.float64).view(np.int64) >> _MANTISSA_SHIFT) - _OFFSET
-    small = clipped < _LINEAR
-    if small.any():
-        found = np.where(small, clipped, found)
+    found = values_ns.astype(np.float64).view(np.int64)
+    found >>= _MANTISSA_SHIFT
+    found -= _OFFSET
+    if least < _LINEAR:
+        found = np.where(values_ns < _LINEAR, values_ns, found)
     return found.astype(np.uint16)
 
 

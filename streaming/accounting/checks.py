@@ -31,6 +31,8 @@ def check(record: Record, path: str, append_ns: int) -> None:
         newest_ns = max(newest_ns, int(record.received.received_ns.max()))
     if record.received is not None or record.ledger is not None:
         newest_ns = max(newest_ns, header.second * SECOND_NS)
+    # In the senders' time, too: what an offset makes of it.
+    newest_ns -= min([0, *(pair.offset_ns - pair.bound_ns for pair in header.clock.values())])
     if newest_ns > append_ns + bounds.AHEAD_NS:
         raise Rejected("future", f"of {(newest_ns - append_ns) // SECOND_NS} s after Kafka took it")
     if header.observed_from_ns > header.frontier_ns:

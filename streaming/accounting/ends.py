@@ -105,9 +105,9 @@ class End:
 
     def take(self, header: Header, streams: set[str]) -> None:
         """Take in a record's header; its number was not seen before. `streams` are those that still live."""
-        if header.clock:
+        if header.clock and self.role == "receiver":
             self.clock = {stream: (c.offset_ns, c.bound_ns) for stream, c in header.clock.items()}
-        if self.clock and self.role == "receiver":
+        if self.clock:
             pairs = [pair for stream, pair in self.clock.items() if stream in streams] or self.clock.values()
             self.late_by_ns = max(offset + bound for offset, bound in pairs)
             self.early_by_ns = min(offset - bound for offset, bound in pairs)

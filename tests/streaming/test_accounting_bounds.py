@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from writing import RULES, Path, finish, gap, ns, pair
 
-from collectors.records import SECOND_NS, Record, encode
+from collectors.records import SECOND_NS, Clock, Record, encode
 from streaming.accounting import Accountant, PathState, bounds, ends
 
 
@@ -60,6 +60,16 @@ def test_what_is_far_ahead_of_kafkas_time_is_refused() -> None:
     assert rejected(path) == "future"
     receiver.received(sender, 0, [0], 1.0)
     assert rejected(path) is None
+
+
+@pytest.mark.parametrize("clock", [Clock(-(1 << 60), 0), Clock(0, 1 << 60), Clock(-(1 << 60), 1 << 60)])
+def test_a_forged_clock_moves_no_frontier(clock: Clock) -> None:
+    """An offset is added to what is compared, so it is bounded as that is."""
+    path, sender, receiver = pair()
+    receiver.alive(1.0, clock={sender.run: clock})
+    assert rejected(path) == "future"
+    finish(sender, receiver, until=70.0)
+    assert len(path.rows) == 12
 
 
 @pytest.mark.parametrize("huge", [1 << 60, 1 << 45])

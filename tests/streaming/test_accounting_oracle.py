@@ -88,6 +88,7 @@ def test_rows_agree_with_the_oracle(drawn: Knobs) -> None:
     """Every row, and the order of rows and revisions, is what the contract says, counted the slow way."""
     history = simulate(drawn)
     judge, state = Oracle(rules(drawn)), PathState("p", rules(drawn))
+    at_first: dict[int, WindowRow] = {}
     for record, append_ns in history.records:
         ours, told = state.apply(record, append_ns), judge.feed(record)
         assert [(r["window_start_ns"], r["revision"]) for r in ours] == [
@@ -95,12 +96,29 @@ def test_rows_agree_with_the_oracle(drawn: Knobs) -> None:
         ]
         for our_row, told_row in zip(ours, told, strict=True):
             assert_same(our_row, told_row)
-            assert sum(our_row["classes"].values()) == our_row["sent"]
+            assert_adds_up(our_row, at_first)
     counters = state.counters
     assert counters["before_start"] == judge.before_start
     assert counters["beyond_horizon"] == judge.beyond_horizon
     assert counters["repeats"] <= judge.repeats  # those of forgotten ends are not known as such
     assert_truth(history, judge)
+
+
+def assert_adds_up(row: WindowRow, at_first: dict[int, WindowRow]) -> None:
+    """Classes add up to sent, parts to their classes, and moves to what changed since revision 0."""
+    counts: dict[str, int] = {**row["classes"]}
+    assert sum(counts.values()) == row["sent"]
+    assert sum(row["refused"].values()) == counts["refused"]
+    assert sum(row["lost"].values()) == counts["lost"] >= row["lost_detached"]
+    assert (row["response"]["count"] if row["response"] else 0) == counts["received"]
+    first = at_first.setdefault(row["window_start_ns"], row)
+    counts["none"] = 0
+    for move, count in row["moves"].items():
+        was, now = move.split(">")
+        counts[was] += count
+        counts[now] -= count
+    del counts["none"]
+    assert counts == first["classes"]
 
 
 def assert_truth(history: History, judge: Oracle) -> None:

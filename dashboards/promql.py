@@ -45,7 +45,7 @@ SERIES: Final = _names()
 
 
 def expand(expression: str) -> str:
-    """The expression with the full names of metrics; UnknownMetricError where the catalogue has no such one."""
+    """The expression with the full names of metrics; UnknownMetricError for one that is in no catalogue."""
 
     def full(match: re.Match[str]) -> str:
         name = match["name"]

@@ -203,7 +203,7 @@ def _collectors() -> list[Any]:
         ),
         style.lines(
             "Rows read by the exporter",
-            "By topic and result.",
+            "Rows of each topic a second: used, read again, of windows that are not counted here, or bad.",
             style.MESSAGES,
             [query(q.ROWS, "{{topic}} {{result}}")],
             size=(6, 8),

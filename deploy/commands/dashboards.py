@@ -156,9 +156,9 @@ def publish(
     """Put folder, data source, dashboards and alert rules into a Grafana, and see that they work there.
 
     Only what differs is written, so it may be run again and again; what one's own hands changed in
-    Inflight's dashboards is overwritten, other dashboards and rules are not touched. Afterwards everything is
-    read back, each panel's queries are run, and each rule's health is looked at. Exit status 1: something does
-    not work there.
+    Inflight's dashboards is overwritten, other dashboards and rules are not touched. Afterwards all is read
+    back, each panel's queries are run, and each rule's health is looked at. Exit status 1: something does not
+    work there.
     """
     from dashboards.grafana import GrafanaError  # noqa: PLC0415 -- the same
 

@@ -110,18 +110,15 @@ class Stack:
             self._start_grafana(server.url)
 
     def _start_grafana(self, prometheus_url: str) -> None:
-        """With the dashboards; a new one sometimes fails to make its own tables, so it has a second try."""
-        for last in (False, True):
-            try:
-                shown = grafana.Grafana(
-                    self._supervisor, prometheus_url=prometheus_url, dashboards=_DASHBOARDS / "json"
-                ).start()
-            except Problem as problem:
-                if last:
-                    self._say(f"the demonstration goes on without Grafana: {problem.message}")
-            else:
-                self.urls["Grafana"] = f"{shown.url}/d/inflight-overview"
-                return
+        """With the dashboards; a demonstration without it is still one."""
+        try:
+            shown = grafana.Grafana(
+                self._supervisor, prometheus_url=prometheus_url, dashboards=_DASHBOARDS / "json"
+            ).start()
+        except Problem as problem:
+            self._say(f"the demonstration goes on without Grafana: {problem.message}")
+        else:
+            self.urls["Grafana"] = f"{shown.url}/d/inflight-overview"
 
 
 def _rules() -> list[Path]:

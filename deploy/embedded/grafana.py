@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import Self
 
 import yaml
 
@@ -67,6 +68,14 @@ class Grafana(Service):
     @property
     def url(self) -> str:
         return f"http://{LOOPBACK}:{self._port}"
+
+    def start(self) -> Self:
+        """A new one sometimes fails over its own empty database, and then does well with the next."""
+        try:
+            return super().start()
+        except Problem:
+            shutil.rmtree(self._directory / "data", ignore_errors=True)
+            return super().start()
 
     def _provision(self, prometheus_url: str, dashboards: Path | None) -> None:
         source = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -107,3 +108,114 @@ def test_each_alert_has_each_kind_of_story() -> None:
         assert any(case.fires for case in own), name
         assert any(not case.fires for case in own), name
         assert {kind for kind in needed if kind in told} == needed, name
+
+
+def test_promtool_finds_nothing_wrong() -> None:
+    """All files parse, those that are off by default too."""
+    done = _promtool("check", "rules", *map(str, [*FILES, OPTIONAL]))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_rules_read_what_is_exported_or_recorded() -> None:
+    """A rule over a series that nobody makes would be silent for ever."""
+    recorded = {rule["record"] for rule in _rules(*FILES) if "record" in rule}
+    for rule in _rules(*FILES, OPTIONAL):
+        read = metrics(" ".join(line.partition(" #")[0] for line in rule["expr"].splitlines()))
+        assert read <= SERIES.keys() | recorded, rule
+
+
+@pytest.mark.parametrize("rule", ALERTS, ids=lambda rule: rule["alert"] + rule["labels"].get("pace", ""))
+def test_each_alert_says_what_to_do(rule: dict[str, Any]) -> None:
+    """A severity, a summary, a dashboard that is there, and a section of the runbook."""
+    assert rule["labels"]["severity"] in {"page", "ticket", "info", "none"}
+    assert rule["annotations"]["summary"]
+    board = rule["annotations"]["dashboard"].partition("?")[0].removeprefix("/d/inflight-")
+    assert (FOLDER.parent / "json" / f"{board}.json").exists()
+    place = rule["annotations"]["runbook_url"].removeprefix("dashboards/RUNBOOK.md#")
+    sections = [line[3:].lower() for line in RUNBOOK.read_text().splitlines() if line.startswith("## ")]
+    assert place in sections
+    assert place in {rule["alert"].lower(), "info"}
+
+
+def test_only_what_is_named_wakes_somebody() -> None:
+    """Silence, accepted loss, the fast burns, and a broker at its limit; info is in no file that is on."""
+    page = {(r["alert"], r["labels"].get("pace")) for r in ALERTS if r["labels"]["severity"] == "page"}
+    assert page == {
+        ("PathSilent", None),
+        ("AcceptedMessagesLost", None),
+        ("DeliveryBudgetBurn", "fast"),
+        ("LatencyBudgetBurn", "fast"),
+        ("BrokerNearLimit", None),
+    }
+    assert "info" not in {r["labels"]["severity"] for r in _rules(*FILES) if "alert" in r}
+
+
+def test_the_alertmanager_example_speaks_of_these_alerts() -> None:
+    """A misspelt name in an inhibition would inhibit nothing."""
+    text = (FOLDER.parent / "alertmanager.example.yml").read_text()
+    config = yaml.safe_load(text)
+    names = {rule["alert"] for rule in ALERTS}
+    matchers = [
+        m for i in config["inhibit_rules"] for side in ("source", "target") for m in i[f"{side}_matchers"]
+    ]
+    for matcher in matchers:
+        label, _, value = re.split(r"\s*(=~|=)\s*", matcher)
+        if label == "alertname":
+            assert set(value.strip('"').split("|")) <= names, matcher
+    receivers = {r["name"] for r in config["receivers"]}
+    assert {r["receiver"] for r in config["route"]["routes"]} <= receivers
+
+
+# By hand: what somebody reads on a small screen at night.
+TEXTS = {
+    "PathSilent": "Path p: nothing delivered for 45s or more",
+    "AcceptedMessagesLost": "Path p: 1 accepted messages lost within ten minutes",
+    "DeliveryBudgetBurn": "Path p: 2% not delivered over an hour",
+    "RouterDown": "Router r of mesh m does not answer",
+    "TopologyDiffers": "Mesh m: 1 × missing_link against what the config expects",
+    "LinkStalled": "Router r: 5 messages wait for q, and none went in a minute",
+    "QueueGrowsWithoutConsumer": "Queue orders on b has 800 messages, no consumer, and grows",
+    "BrokerNearLimit": "Broker b: 90% of disk in use",
+    "MonitorBlind": "The monitor sees less than it should: probe end down (p sender/a)",
+    "PipelineStalled": "The figures are not of now, or not right: no progress",
+}
+
+
+def test_texts_read_well(tmp_path: Path) -> None:
+    """The summary of each alert's first story, as promtool's templates render it."""
+    tests = []
+    for name, text in TEXTS.items():
+        case = next(c for cases in STORIES.values() for c in cases if c.alert == name and c.fires)
+        rule = next(r for r in ALERTS if r["alert"] == name)
+        labels = {"severity": rule["labels"]["severity"], **case.fires[0]}
+        texts = {
+            "summary": text,
+            "runbook_url": f"dashboards/RUNBOOK.md#{name.lower()}",
+            "dashboard": _board(rule["annotations"]["dashboard"], labels),
+        }
+        expected = [{"exp_labels": labels, "exp_annotations": texts}]
+        if name == "DeliveryBudgetBurn":
+            slow = {**labels, "severity": "ticket", "pace": "slow"}
+            expected.append(
+                {
+                    "exp_labels": slow,
+                    "exp_annotations": {**texts, "summary": "Path p: 2% not delivered over six hours"},
+                }
+            )
+        test = _test(case)
+        del test["promql_expr_test"]
+        at = f"{round(case.minute * 60)}s"
+        tests.append(
+            {**test, "alert_rule_test": [{"eval_time": at, "alertname": name, "exp_alerts": expected}]}
+        )
+    file = tmp_path / "texts.yml"
+    content = {"rule_files": [str(path) for path in FILES], "evaluation_interval": "15s", "tests": tests}
+    file.write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
+    done = _promtool("test", "rules", str(file))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _board(template: str, labels: dict[str, str]) -> str:
+    for label, value in labels.items():
+        template = template.replace("{{ $labels." + label + " }}", value)
+    return template

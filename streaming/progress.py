@@ -36,7 +36,7 @@ _PHASES: Final = (
 )
 
 # What shards count, by the names that their outputs bear; each is a series from 0 on.
-DEAD: Final = ("malformed", "version", "oversized", *get_args(Reason), "other")
+DEAD: Final = ("malformed", "version", "oversized", "paths", *get_args(Reason), "other")
 IGNORED: Final = ("repeats", "warmup", "before_start", "beyond_horizon")
 COUNTERS: Final = ("samples", *DEAD, *IGNORED)
 

@@ -23,6 +23,7 @@ _FORGET_NS: Final = SAMPLES.retention_ms * 1_000_000
 _SWEEP_NS: Final = _FORGET_NS + 3_600_000_000_000
 _APPENDED: Final = struct.Struct("<q")
 _POSITION: Final = struct.Struct("<iq")
+MAX_PATHS: Final = 10_000  # of one shard: names made up by someone must not fill the memory
 COUNTED: Final = ("samples", "repeats", "warmup", "before_start", "beyond_horizon")
 _INDEX: Final = ""  # no path has this name
 
@@ -82,6 +83,10 @@ class Shard:
                 f"the record is of path {path[:200]!r} and its key is another: its partition may be wrong"
             )
             return [dead_letter(one, "alien", detail)]
+        if path not in self._appended_ns and len(self._appended_ns) >= MAX_PATHS:
+            return [
+                dead_letter(one, "paths", f"the shard has {MAX_PATHS} paths already; give it more shards")
+            ]
         state = self._state(path, one.append_ns)
         found = [Output("windows", one.key, rows.encode(row)) for row in state.apply(record, one.append_ns)]
         if state.rejection is not None:

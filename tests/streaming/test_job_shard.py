@@ -118,3 +118,12 @@ def test_a_path_of_any_name_has_a_place(path: str) -> None:
     value = next(iter(Flow(path, 5).second(0)))
     found = run(Shard(ShardRules(RULES), None), {}, [Input(0, 0, EPOCH * SECOND_NS, path.encode(), value)])
     assert [o.kind for o in found if o.kind != "count"] == (["live"] if path else ["dead-letters"])
+
+
+def test_a_shard_has_a_bound_of_paths(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names that someone made up are put aside; the paths that are there go on."""
+    monkeypatch.setattr("streaming.shard.MAX_PATHS", 2)
+    shard = Shard(ShardRules(RULES), None)
+    found = run(shard, {}, topic(1, "a", "b", "c", "d") + topic(2, "a")[2:])
+    assert [o.counter for o in found if o.kind == "dead-letters"] == ["paths"] * 4
+    assert sorted(o.key or b"" for o in found if o.kind == "live") == [b"a", b"b"]

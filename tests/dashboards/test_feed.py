@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from made_exporter import Served, recent
 from made_rows import window
 
-from dashboards.page.feed import MAX_READERS, changes, event
+from dashboards.page.feed import MAX_READERS, Feed, changes, event
 
 FIELDS = st.dictionaries(st.sampled_from(["state", "lost", "spark"]), st.integers(0, 2) | st.none())
 STATES = st.fixed_dictionaries(
@@ -101,6 +101,17 @@ def test_readers_are_bounded_and_their_places_come_back(served: Served) -> None:
             return read_event(stream)[0] == "state"
 
     wait_until(admitted, 10, "a place to come back")
+
+
+def test_a_closed_reader_is_closed() -> None:
+    """It reads no more, and gives its place back once."""
+    feed = Feed(lambda: {"paths": []}, every_seconds=0.0)
+    reader = feed.reader()
+    assert reader is not None
+    assert next(reader).startswith(b"event: state")
+    reader.close()
+    reader.close()
+    assert list(reader) == []
 
 
 def test_state_as_json_is_packed_on_request(served: Served) -> None:

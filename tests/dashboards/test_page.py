@@ -98,6 +98,17 @@ def test_survives_a_restart_of_the_exporter(page: Page, served: Served) -> None:
     page.wait(f"{row()}.querySelectorAll('data')[4].value === '7'", "the new exporter's count")
 
 
+def test_a_path_that_vanished_leaves_the_page(page: Page, served: Served) -> None:
+    """With its details, if they are open."""
+    served.exporter.apply_window(window("guest", recent()))
+    page.wait(row("guest"), "the path")
+    page.evaluate(f"{row('guest')}.querySelector('button').click()")
+    with served.exporter.lock:
+        del served.exporter.paths["guest"]
+    page.wait(f"{row('guest')} === null && document.querySelector('tr.details') === null", "it to go")
+    assert page.mistakes() == []
+
+
 def test_hostile_names_stay_text(page: Page, served: Served) -> None:
     """A path, a queue, a router and an event that look like HTML are shown as they are, and do nothing."""
     served.exporter.apply_window(

@@ -98,39 +98,35 @@ class Members:
 
     def view(self, start_ns: int, deadline_ns: int) -> View:
         """Of the window from `start_ns`, whose messages may arrive until `deadline_ns`."""
-        members: list[End] = []
-        lives: dict[str, Life] = {}
+        lives = {key: self.life(end) for key, end in self.ends.items()}
+        members = [end for key, end in self.ends.items() if lives[key].meets(start_ns, deadline_ns)]
+        senders = {end.run: lives[end.key] for end in members if end.role == "sender"}
+        # Before a sender was there, nothing could be missed.
+        begin_ns = max(start_ns, min((life.start_ns for life in senders.values()), default=start_ns))
         covered: dict[str, spans.Spans] = {}
-        unseen: list[tuple[int, int]] = []
+        unseen: spans.Spans = []
         detached: spans.Spans = []
         sender_gap = False
-        for end in self.ends.values():
-            life = self.life(end)
-            if not life.meets(start_ns, deadline_ns):
-                continue
-            members.append(end)
-            missed = list(end.gaps)
-            if life.silent_from_ns is not None and life.stop_ns is not None:
-                missed.append((life.silent_from_ns, life.stop_ns))
-            missed = [gap for gap in missed if gap[0] < deadline_ns and gap[1] > start_ns and gap[0] < gap[1]]
+        for end in members:
+            life = lives[end.key]
+            missed = _missed(end, life, begin_ns, deadline_ns)
             if end.role == "sender":
-                lives[end.run] = life
                 sender_gap = sender_gap or bool(missed)
-            else:
-                unseen += missed
-                stop_ns = deadline_ns if life.stop_ns is None else life.stop_ns
-                covered.setdefault(end.name, []).append((life.start_ns, stop_ns))
-                detached += end.detached
+                continue
+            unseen += missed
+            detached += end.detached
+            stop_ns = deadline_ns if life.stop_ns is None else life.stop_ns
+            covered.setdefault(end.name, []).append((life.start_ns, stop_ns))
         together = [span for each in covered.values() for span in each]
-        unseen += spans.uncovered(together, start_ns, deadline_ns)
+        unseen += spans.uncovered(together, begin_ns, deadline_ns)
         return View(
             members=sorted(members, key=lambda end: end.key),
             senders=len({end.name for end in members if end.role == "sender"}),
-            receivers=sum(not spans.uncovered(each, start_ns, deadline_ns) for each in covered.values()),
+            receivers=sum(not spans.uncovered(each, begin_ns, deadline_ns) for each in covered.values()),
             blind_ns=max((min(to_ns, deadline_ns) for _, to_ns in unseen), default=0),
             sender_gap=sender_gap,
             detached=detached,
-            lives=lives,
+            lives=senders,
         )
 
     def earliest_ns(self) -> int | None:
@@ -163,3 +159,11 @@ class Members:
             if before is not None:
                 self._successors[before.key] = end
             last[end.role, end.name] = end
+
+
+def _missed(end: End, life: Life, begin_ns: int, deadline_ns: int) -> spans.Spans:
+    """The gaps of an end that meet [begin, deadline)."""
+    gaps = list(end.gaps)
+    if life.silent_from_ns is not None and life.stop_ns is not None:
+        gaps.append((life.silent_from_ns, life.stop_ns))
+    return [gap for gap in gaps if gap[0] < deadline_ns and gap[1] > begin_ns and gap[0] < gap[1]]

@@ -355,25 +355,30 @@ class Oracle:
         """Members; until when something may have arrived unobserved; a sender's gap; steady receivers."""
         start, deadline = window.start, window.start + self.rules.window_ns + self.rules.settle_ns
         members, blind, sender_gap, lives = [], 0, False, []
+        alive = [(e.role, *self._life(e)[:2]) for e in self.ends.values()]
+        born_senders = [
+            a for role, a, b in alive if role == "sender" and a < deadline and (b is None or b > start)
+        ]
+        begin = max(start, min(born_senders, default=start))
         for end in self.ends.values():
             born, stop, silent = self._life(end)
             if not (born < deadline and (stop is None or stop > start)):
                 continue
             members.append(end)
             gaps = [*end.missed(), *([(silent, stop)] if silent is not None and stop is not None else [])]
-            gaps = [(a, b) for a, b in gaps if a < b and a < deadline and b > start]
+            gaps = [(a, b) for a, b in gaps if a < b and a < deadline and b > begin]
             if end.role == "sender":
                 sender_gap = sender_gap or bool(gaps)
             else:
                 blind = max([blind, *(min(b, deadline) for _, b in gaps)])
                 lives.append((end.name, born, deadline if stop is None else stop))
-        moment = self._last_without([(a, b) for _, a, b in lives], start, deadline)
-        if moment > start:
+        moment = self._last_without([(a, b) for _, a, b in lives], begin, deadline)
+        if moment > begin:
             blind = max(blind, moment)
         steady = 0
         for name in {name for name, _, _ in lives}:
             own = [(a, b) for n, a, b in lives if n == name]
-            steady += self._last_without(own, start, deadline) <= start
+            steady += self._last_without(own, begin, deadline) <= begin
         return members, blind, sender_gap, steady
 
     @staticmethod

@@ -192,6 +192,22 @@ def test_fewer_members_than_configured_never_block_and_are_told() -> None:
     assert not path.row(0)["complete"]
 
 
+def test_before_a_sender_is_there_receivers_are_not_missed() -> None:
+    """A path that begins in the middle of a window is whole, where its receivers came first."""
+    path = Path()
+    receiver, sender = path.end("receiver", start=2.0), path.end("sender", start=2.5)
+    receiver.alive(2.6)
+    sender.ledger(2, [(0, 1, "accepted")], 3.0)
+    receiver.received(sender, 2, [0], 3.0, sent=[2.7])
+    finish(sender, receiver)
+    assert path.row(0)["flags"] == []
+    later = Path()
+    receiver, sender = later.end("receiver", start=2.5), later.end("sender", start=2.0)
+    receiver.alive(2.6)
+    finish(sender, receiver)
+    assert later.row(0)["flags"] == ["members_missing", "receiver_gap"]
+
+
 def test_an_end_first_seen_after_a_window_was_final_causes_a_revision() -> None:
     """With the next step of the path's frontier, not before."""
     path, sender, receiver = pair(Path(receivers=2))

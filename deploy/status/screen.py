@@ -36,8 +36,8 @@ def _findings(found: Status) -> RenderableType:
         style = "bold red" if finding.level == "bad" else "yellow"
         table.add_row(
             Text("!!" if finding.level == "bad" else "!", style=style),
-            Text(finding.where),
-            Text(finding.text),
+            _text(finding.where),
+            _text(finding.text),
         )
     return table
 

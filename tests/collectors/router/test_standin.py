@@ -1,0 +1,130 @@
+"""A mesh of stand-ins watched: deliveries, links and routers as they come and go."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import pytest
+from helpers import wait_until
+from proton import Message, Timeout
+from proton.utils import BlockingConnection
+
+if TYPE_CHECKING:
+    from deploy.embedded.network import Network
+
+Watch = Callable[..., Any]
+A, B, C = "A.stand-in", "B.stand-in", "C.stand-in"
+
+
+class Receiving:
+    """Takes what comes, in a thread of its own, until the end of the block."""
+
+    def __init__(self, url: str, address: str) -> None:
+        self.count = 0
+        self._url, self._address = url, address
+        self._ready, self._end = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        assert self._ready.wait(10)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self._thread.join(10)
+
+    def _run(self) -> None:
+        connection = BlockingConnection(self._url, timeout=10)
+        receiver = connection.create_receiver(self._address, credit=50)
+        self._ready.set()
+        while not self._end.is_set():
+            try:
+                receiver.receive(timeout=0.1)
+            except Timeout:
+                continue
+            self.count += 1
+            receiver.accept()
+            receiver.flow(1)
+        connection.close()
+
+
+@pytest.mark.e2e
+def test_every_message_is_counted_though_its_links_are_gone(router_line: Network, watch: Watch) -> None:
+    """In at A, over A-B and B-C, out at C: the same number everywhere, and who sent it to whom."""
+    watching = watch(urls=[router.url for router in router_line.routers.values()])
+    wait_until(lambda: len(watching.views) > 1, 10, "two polls")
+
+    def deliveries(router: str, direction: str) -> float:
+        labels = {"peer": "", "address": "collected/a", "direction": direction, "type": "endpoint"}
+        return watching.value("router_link_deliveries_total", router=router, **labels) or 0
+
+    def between(router: str, peer: str, direction: str) -> float:
+        labels = {"peer": peer, "address": "", "direction": direction, "type": "inter-router"}
+        return watching.value("router_link_deliveries_total", router=router, **labels) or 0
+
+    before = between(A, B, "out")
+    with Receiving(router_line.routers["C"].url, "collected/a") as receiving:
+        sending = BlockingConnection(router_line.routers["A"].url, timeout=20)
+        sender = sending.create_sender("collected/a")
+        seen = len(watching.views)
+        wait_until(lambda: len(watching.views) > seen + 1, 10, "the links to be seen")
+        for _ in range(40):
+            sender.send(Message(body="x"))
+        assert receiving.count == 40
+        wait_until(lambda: deliveries(C, "out") == 40, 10, "40 deliveries at C")
+        wait_until(lambda: deliveries(A, "in") == 40, 10, "40 deliveries at A")
+        wait_until(lambda: between(A, B, "out") >= before + 40, 10, "40 deliveries between the routers")
+        assert watching.value("mesh_deliveries_total", ingress=A, egress=C) == 40
+        sending.close()
+    seen = len(watching.views)
+    wait_until(lambda: len(watching.views) > seen + 1, 10, "the links to be gone")
+    assert deliveries(A, "in") == 40
+    assert deliveries(C, "out") == 40
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("flavour", ["dispatch", "skupper"])
+def test_a_router_that_is_killed_and_comes_back(
+    tmp_path: Path, watch: Watch, flavour: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Down with those behind it, its links told as down; all back by themselves, and no counter falls."""
+    from deploy.embedded.network import Network  # noqa: PLC0415 -- most tests do without it
+    from deploy.embedded.supervisor import Supervisor  # noqa: PLC0415 -- the same
+
+    with Supervisor(tmp_path) as supervisor:
+        network = Network(supervisor, kafka=False, artemis=False, stand_ins=True, flavour=flavour).start()
+        watching = watch(urls=network.routers["A"].url, expect=[f"{A}--{B}", f"{B}--{C}"])
+        wait_until(lambda: watching.value("router_up", router=C) == 1, 15, "C to be seen")
+        assert {view.flavour for view in watching.views[-1].views.values()} == {flavour}
+        assert watching.value("mesh_topology_differences", kind="missing_link") == 0
+        network.routers["B"].kill()
+        edge = {"id": f"{A}--{B}", "source": A, "target": B}
+        wait_until(lambda: watching.value("router_up", router=B) == 0, 15, "B to be down")
+        wait_until(lambda: watching.value("mesh_edge_up", **edge) == 0, 15, "its link to be down")
+        assert watching.value("mesh_topology_differences", kind="missing_link") == 2
+        assert watching.value("router_up", router=A) == 1
+        assert watching.value("router_stuck_deliveries", router=B) is None
+        assert f"router {B} is down" in caplog.text
+        network.routers["B"].start()
+        wait_until(lambda: watching.value("router_up", router=B) == 1, 20, "B to be back")
+        wait_until(lambda: watching.value("mesh_edge_up", **edge) == 1, 20, "its link to be back")
+        assert falls(watching) == []
+
+
+def falls(watching: Any) -> list[str]:
+    """Sums of links that ever were less than before."""
+    found, highest = [], {}
+    for view in watching.views:
+        for router, tallied in view.tallied.items():
+            for group, entry in tallied.links.items():
+                key = (router, group)
+                if any(
+                    now < then for now, then in zip(entry.sums, highest.get(key, entry.sums), strict=True)
+                ):
+                    found.append(f"{key}: {highest[key]} then {entry.sums}")
+                highest[key] = entry.sums
+    return found

@@ -1,0 +1,101 @@
+"""What status makes of views: the worst first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from replay import Replay, look
+from rich.console import Console
+
+from collectors.broker import schema
+from collectors.broker.collector import BrokerSeen
+from collectors.broker.reading import BrokerView
+from collectors.broker.tally import Tally as BrokerTally
+from collectors.router.mesh import MeshView
+from collectors.router.tally import Tally
+from collectors.router.topology import Topology
+from deploy.status.model import Status, status
+from deploy.status.screen import screen
+
+
+def mesh(down: str = "QDR.E") -> MeshView:
+    """The captured line, with one router down."""
+    replay = Replay("qdrouterd")
+    view = MeshView("prod", 1, 2_000_000_000, down={down: "no reply in time"})
+    for router in replay.routers:
+        if router != down:
+            view.views[router] = look(replay, router)
+            view.tallied[router] = Tally(("*",)).feed(view.views[router])
+    view.graph = Topology().feed(view.views, view.down, 0)
+    return view
+
+
+def broker(**queue: Any) -> BrokerSeen:
+    row = {"address": "orders", "queue": "orders", "messages": 9, "consumers": 0, "added": 5, **queue}
+    beans: dict[str, list[dict[str, Any]]] = {
+        "broker": [{"version": "2.44.0", "disk_ratio": 0.95, "uptime_ms": 90_000}],
+        "queue": [row],
+        "address": [{"address": "orders", "paging": True}],
+    }
+    tally = BrokerTally()
+    tally.feed(BrokerView(schema.ARTEMIS, 0, 0, {**beans, "queue": [{**row, "added": 0, "expired": 0}]}))
+    view = BrokerView(schema.ARTEMIS, 1, 2, beans)
+    return BrokerSeen("prod", "b1", view, tally.feed(view), None, 0.1, 1_000_000_000)
+
+
+def texts(found: Status) -> list[tuple[str, str, str]]:
+    return [(finding.level, finding.where, finding.text) for finding in found.findings]
+
+
+def test_findings_come_worst_first() -> None:
+    """What is down or lost before what only waits; within that, the most first."""
+    found = texts(status([mesh()], [broker(expired=3)]))
+    assert found[:3] == [
+        ("bad", "b1 orders", "3 messages expired just now"),
+        ("bad", "b1", "disk 95% full"),
+        ("bad", "QDR.E", "does not answer: no reply in time"),
+    ]
+    assert ("odd", "QDR.C out closest/p2", "30 messages wait to go out") in found
+    assert ("odd", "b1 orders", "9 messages and no consumer") in found
+    assert ("odd", "b1", "address orders is paging to disk") in found
+    assert found.index(("odd", "QDR.C out closest/p2", "30 messages wait to go out")) < found.index(
+        ("odd", "b1 orders", "9 messages and no consumer")
+    )
+
+
+def test_rows_come_worst_first() -> None:
+    """Routers that are down, links with a backlog, queues that nobody empties."""
+    found = status([mesh()], [broker()])
+    assert found.routers[0]["router"] == "QDR.E"
+    assert found.links[0]["address"] == "closest/p2"
+    assert found.links[0]["undelivered"] == 30
+    assert found.queues[0]["added_per_second"] == 5.0
+    assert found.brokers[0]["disk"] == 0.95
+
+
+def test_a_mesh_that_cannot_be_polled_is_one_finding() -> None:
+    """Not one for each of its routers."""
+    lost = MeshView("prod", 1, 1, down={"A": "x", "B": "x"}, failure="amqp://a cannot be reached")
+    assert texts(status([lost], [])) == [("bad", "prod", "amqp://a cannot be reached")]
+
+
+def test_the_screen_shows_all_of_it_and_no_control_codes() -> None:
+    """Names are others' words: they do not steer the terminal; long lists are cut, and say so."""
+    hostile = broker(queue="evil\x1b[2Jqueue", address="a")
+    found = status([mesh()], [hostile])
+    console = Console(width=160, force_terminal=False)
+    with console.capture() as capture:
+        console.print(screen(found, rows=3))
+    shown = capture.get()
+    assert "\x1b" not in shown
+    assert "evil\N{REPLACEMENT CHARACTER}[2Jqueue" in shown
+    assert "more; --rows shows them" in shown
+    assert "QDR.E" in shown
+
+
+def test_nothing_wrong() -> None:
+    """It says so, as far as it can know."""
+    console = Console(width=80)
+    with console.capture() as capture:
+        console.print(screen(status([], [])))
+    assert "nothing is wrong, as far as routers and brokers tell" in capture.get()

@@ -391,8 +391,10 @@ class Connection:
     def _why(self) -> str:
         if self._engine is not None and (text := _condition(self._engine.remote_condition)):
             return text
-        condition = self._transport.condition if self._transport is not None else None
-        return _condition(condition)
+        text = _condition(self._transport.condition if self._transport is not None else None)
+        if "certificate verify failed" in text:
+            text += f"; it has to be signed by `tls.ca`, and {self._peer.host} has to be among its DNS names"
+        return text
 
     def _failed(self, reason: str) -> None:
         self._connecting = False

@@ -255,7 +255,7 @@ class Ends:
             self.loop.call_in(0.02, self._start_senders)
 
     def _may_start(self, path: Path, sender: Sender, waited: float) -> bool:
-        there = sender.up and all(r.link_up for r in self.receivers if r.path.flow == path.flow)
+        there = sender.has_credit and all(r.link_up for r in self.receivers if r.path.flow == path.flow)
         subscribed = not path.multicast or waited >= _SUBSCRIBED_SECONDS
         # Of a lost message only the second is known: in the first one, nobody could tell whether the
         # receiver was there already.

@@ -97,9 +97,13 @@ class Sender:
         self.unsent = 0
 
     @property
+    def has_credit(self) -> bool:
+        return self._link is not None and lib.pn_link_credit(self._link) > 0
+
+    @property
     def up(self) -> bool:
-        """Attached, and the peer takes messages."""
-        return self._link is not None and (self.sent > 0 or lib.pn_link_credit(self._link) > 0)
+        """Attached, and the peer takes what is due."""
+        return self.has_credit or (self._link is not None and self.started and not self._waiting)
 
     # -- the link
 
@@ -263,7 +267,9 @@ class Sender:
         return 1
 
     def _obstacle(self) -> UnsentReason:
-        return "no_credit" if self.link_up else "no_connection"
+        if not self.link_up:
+            return "no_connection"
+        return "guard" if self.has_credit else "no_credit"  # with credit, it is the host's rate cap
 
     def _give_up(self, keep: int, reason: UnsentReason) -> None:
         while len(self._waiting) > keep:

@@ -26,7 +26,7 @@ from deploy.embedded.artemis import Artemis
 
 _FLOW = Path(__file__).parent / "_flow.py"
 _SECONDS = 3
-_ROUNDS = 2
+_ROUNDS = 3
 _RATES = (10, 100, 1_000, 5_000)
 _DELAY_MS = 50
 _LOW_MS, _WIDTH_MS = 20, 60
@@ -59,9 +59,11 @@ def _cost(folder: Path) -> dict[str, float]:
                     runs[kind].append(_flow(kind, artemis.port, address, size, settled))
                 best = {kind: max(each["rate"] for each in several) for kind, several in runs.items()}
                 found[f"{name}{suffix}_ratio"] = best["probe"] / best["raw"]
-                for kind, several in runs.items():
+                cpu = {kind: min(each["cpu_us"] for each in several) for kind, several in runs.items()}
+                found[f"{name}{suffix}_cpu_ratio"] = cpu["raw"] / cpu["probe"]
+                for kind in runs:
                     found[f"{name}{suffix}_{kind}_per_second"] = best[kind]
-                    found[f"{name}{suffix}_{kind}_cpu_us"] = min(each["cpu_us"] for each in several)
+                    found[f"{name}{suffix}_{kind}_cpu_us"] = cpu[kind]
     return found
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from helpers import wait_until
+from proton import Delivery
 from standin_clients import Clients, StandIn
 
 from collectors.records import FLAG_REDELIVERED
@@ -164,3 +165,46 @@ def test_clock_of_the_same_boot_is_exact(router: StandIn, run: Any) -> None:
     assert told
     assert all(clock[run_of] == (0, 0) for clock in told)
     assert not any(flag == FLAG_REDELIVERED for flag in first.received.flags)
+
+
+def test_total_rate_of_a_host(router: StandIn, run: Any) -> None:
+    """All senders together stay under the cap; what was due beyond it is unsent because of the guard."""
+    settings = {"rate": "200/s", "duration": "2s", "max_backlog": 10}
+    settings["count"] = 100_000
+    measured = run(_config(router, "closest/capped", **settings), max_rate=50.0)
+    measured.wait_finished()
+    measured.finish()
+    total = measured.total("p")
+    assert total["due"] == total["sent"] + total["unsent guard"]
+    assert total["sent"] <= 50 * 3
+    assert total["received"] == total["sent"]
+
+
+def test_foreign_messages_may_be_released(router: StandIn, run: Any) -> None:
+    """On request, what is none of ours is given back instead of taken."""
+    measured = run(_config(router, "closest/given-back", count=20, foreign="release"))
+    measured.wait_sent(1)
+    clients = Clients()
+    sender = clients.sender(router.port, "closest/given-back")
+    sender.send(body=b"not a probe's")
+    assert sender.settled(1) == [Delivery.RELEASED]
+    clients.close()
+    measured.wait_finished()
+    measured.finish()
+    assert measured.total("p")["foreign"] == 1
+
+
+def test_nothing_takes_messages(router: StandIn, run: Any) -> None:
+    """No receiver, no credit: all that was due is unsent, for that reason, and nothing else is said."""
+    settings = _config(router, "closest/nobody", rate="100/s", count=50, max_backlog=20)
+    measured = run(settings, receive=False)
+    wait_until(lambda: measured.prober.senders[0].sender.unsent >= 30, 20, "messages to be given up")
+    assert not measured.prober.senders[0].sender.up
+    measured.finish()
+    ledgers: dict[int, Any] = {}
+    for record in measured.records:
+        if record.ledger is not None:
+            ledgers[record.header.second] = record.header
+    assert sum(header.due for header in ledgers.values()) == 50
+    assert sum(header.unsent.get("no_credit", 0) for header in ledgers.values()) == 50
+    assert sum(header.backlog for header in ledgers.values()) == 0

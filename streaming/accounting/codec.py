@@ -125,7 +125,7 @@ def load_window(data: bytes) -> Window:
 
 def _dump_measure(arrays: _Arrays, measure: Measure) -> list[Any]:
     numbers, keys, counts = measure.dump()
-    kind = "<u4" if measure.count < 1 << 32 else "<i8"
+    kind = next((kind for kind, bits in (("<u2", 16), ("<u4", 32)) if measure.count < 1 << bits), "<i8")
     arrays.put(keys, "<u2")
     return [numbers, arrays.put(counts, kind), kind]
 

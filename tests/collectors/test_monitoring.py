@@ -1,0 +1,30 @@
+"""The table of what is monitored says neither less nor other than the code."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from collectors.broker import schema as broker
+from collectors.metrics import CATALOGUE
+from collectors.router import schema as router
+
+TEXT = (Path(__file__).parents[2] / "collectors" / "MONITORING.md").read_text()
+WORDS = {*re.findall(r"`([^`]+)`", TEXT)}
+
+
+def test_every_attribute_asked_for_is_told() -> None:
+    """A newcomer finds each by the name the router or broker has for it."""
+    routers = {c.wire for f in router.FLAVOURS.values() for e in f.entities for c in e.columns if c.wire}
+    beans = [*broker.JVM, *(b for p in broker.PRODUCTS for b in (p.broker, p.queue, p.address) if b)]
+    brokers = {attribute.wire for bean in beans for attribute in bean.attributes}
+    assert (routers | brokers) - WORDS == set()
+
+
+def test_every_metric_named_there_exists() -> None:
+    """And each one of routers, meshes, brokers and collectors is named there."""
+    prefixes = ("router_", "mesh_", "broker_", "collector_")
+    named = {word for word in WORDS if word.startswith(prefixes) and not word.endswith("…")}
+    there = {name for name in CATALOGUE if name.startswith(prefixes)}
+    assert named - there == set()
+    assert there - named <= {"mesh_up"}

@@ -36,9 +36,8 @@ def client_kwargs(config: Kafka) -> dict[str, Any]:
         kwargs |= {name: str(file) for name, file in files.items() if file is not None}
     if sasl is not None:
         if sasl.mechanism not in {"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"}:
-            raise KafkaSetupError(
-                f"kafka.sasl.mechanism: Kafka knows PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512, not {sasl.mechanism}"
-            )
+            known = "PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512"
+            raise KafkaSetupError(f"kafka.sasl.mechanism: Kafka knows {known}, not {sasl.mechanism}")
         kwargs["sasl_mechanism"] = sasl.mechanism
         kwargs["sasl_plain_username"] = sasl.user
         kwargs["sasl_plain_password"] = read_password(sasl.password_file) if sasl.password_file else None

@@ -128,7 +128,7 @@ class End:
         self.reach_ns = max(self.reach_ns, reach_ns(header))
         if header.kind == "bye":
             self.bye = header.number
-        if header.frontier_ns >= self.told_ns:
+        if header.frontier_ns > self.told_ns:  # the last of a publication: it tells of the end itself
             self.told_ns = header.frontier_ns
             self.link = header.link
             self.oldest_due_ns = header.oldest_due_ns
@@ -177,9 +177,8 @@ class End:
                 joined.append(item)
         self.ranges = joined
         while len(self.ranges) > RANGES:
-            if (
-                not self.give_up_hole()
-            ):  # all of it before the first number seen: of no weight for the frontier
+            if not self.give_up_hole():
+                # All of them are before the first number seen, where they do not bear on the frontier.
                 self.ranges[0].last = self.ranges.pop(1).last
 
     def dump(self) -> list[Any]:

@@ -79,6 +79,8 @@ def test_the_oldest_message_that_waits_to_be_sent_tells_how_far_behind_a_sender_
     path, sender, _ = pair()
     sender.alive(7.5, oldest_due_ns=ns(2.0))
     assert live(path)["behind_ns"] == 5_500 * MS
+    sender.ledger(7, [], 7.5)  # the first of the next publication, which says nothing of the end
+    assert live(path)["behind_ns"] == 5_500 * MS
     sender.alive(8.0)
     assert live(path)["behind_ns"] == 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,7 +21,7 @@ _numbers = itertools.count()
 
 
 def _config(artemis: Artemis, address: str, **settings: Any) -> str:
-    shown = ", ".join(f"{name}: {str(value).lower()}" for name, value in settings.items())
+    shown = ", ".join(f"{name}: {json.dumps(value)}" for name, value in settings.items())
     return f"""
 endpoints: {{a: {{url: "{artemis.amqp_url}"}}}}
 defaults: {{window: 1s, settle: 2s}}
@@ -69,6 +70,7 @@ def test_redelivered(artemis: Artemis, run: Any, address: str) -> None:
     other = BlockingConnection(artemis.amqp_url, timeout=10)
     taker = other.create_receiver(address, credit=1)
     taker.receive(timeout=10)
+    taker.fetcher.unsettled[0].local.failed = True
     taker.release(delivered=True)
     other.close()
     receiving = run(text, send=False, books=sending)

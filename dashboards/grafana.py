@@ -33,9 +33,7 @@ class GrafanaError(Exception):
 class Grafana:
     """One Grafana; every method raises GrafanaError."""
 
-    def __init__(
-        self, url: str, token: str, *, ca: Path | None = None, where: str = "the one given"
-    ) -> None:
+    def __init__(self, url: str, token: str, *, ca: Path | None = None, where: str = "the one given") -> None:
         parts = urlsplit(url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise GrafanaError(f"{url!r} is no address of a Grafana: it begins with http:// or https://")

@@ -246,7 +246,7 @@ def build() -> dashboard.Dashboard:
         "Error budget left, 30 days",
         "What is left of what each objective allows in 30 days, the eight worst: 100 % is"
         " untouched, below 0 %"
-        " the objective is broken.",
+        " the objective is broken. Of less, where the counters or Prometheus do not reach back so far.",
         "percentunit",
         [instant(q.BUDGET_WORST, "{{path}} · {{slo}}")],
         size=(8, 8),

@@ -63,7 +63,9 @@ class Stack:
         """Start all of it; returns when every part is ready."""
         self.start_network()
         self.start_parts()
-        self._start_prometheus()
+        prometheus_url = self.start_prometheus()
+        if prometheus_url is not None and grafana.installation() is not None:
+            self._start_grafana(prometheus_url)
 
     def start_network(self) -> None:
         """What is watched."""
@@ -99,15 +101,15 @@ class Stack:
             timeout_seconds=_START_SECONDS,
         )
 
-    def _start_prometheus(self) -> None:
+    def start_prometheus(self) -> str | None:
+        """One that scrapes Inflight's own parts; its address, or None where there is no such program."""
         if prometheus.program() is None:
             self._say("no `prometheus` on the PATH: the demonstration goes on without it")
-            return
+            return None
         targets = {name: [self._listen[name]] for name in _PARTS}
         server = prometheus.Prometheus(self._supervisor, targets=targets, rules=_rules()).start()
         self.urls["Prometheus"] = server.url
-        if grafana.installation() is not None:
-            self._start_grafana(server.url)
+        return server.url
 
     def _start_grafana(self, prometheus_url: str) -> None:
         """With the dashboards; a demonstration without it is still one."""

@@ -10,10 +10,8 @@ from dashboards.promql import UnknownMetricError, expand, metrics
 def test_metrics_get_their_full_names() -> None:
     """Names of metrics are completed; labels, strings, functions, ranges and variables stay as they are."""
     assert expand(
-        'sum by (path) (rate(path_messages_total{class="path_info",mesh=~"$mesh"}[$__rate_interval]))'
-    ) == (
-        'sum by (path) (rate(inflight_path_messages_total{class="path_info",mesh=~"$mesh"}[$__rate_interval]))'
-    )
+        'sum by (path) (rate(path_messages_total{class="path_info",mesh="$mesh"}[$__interval]))'
+    ) == ('sum by (path) (rate(inflight_path_messages_total{class="path_info",mesh="$mesh"}[$__interval]))')
 
 
 def test_histograms_have_three_series() -> None:

@@ -94,7 +94,7 @@ def test_what_hands_changed_is_put_right(
     client.delete_rule("somebody-elses")
 
 
-def test_a_query_that_grafana_cannot_run_is_found(running: Running, client: Grafana) -> None:
+def test_a_query_that_grafana_cannot_run_is_found(client: Grafana) -> None:
     """Grafana saves a panel of nonsense and answers 200; running its query tells."""
     board = json.loads((build.FOLDER / "path.json").read_text(encoding="utf-8"))
     board["panels"][0]["targets"][0]["expr"] = "sum(inflight_path_info{"

@@ -105,11 +105,3 @@ def test_probes_reach_their_own_queues_only(fenced: Artemis) -> None:
     with pytest.raises(LinkDetached, match="unauthorized"):
         connection.create_receiver("orders", credit=1)
     connection.close()
-
-
-def test_the_router_policy_is_json() -> None:
-    """In the form of a router's own config: pairs of an entity's type and its attributes."""
-    entities = dict(json.loads((RIGHTS / "router-policy.json").read_text()))
-    assert {*entities} == {"policy", "vhost"}
-    groups = entities["vhost"]["groups"]
-    assert {name: group["users"] for name, group in groups.items()} == {name: name for name in groups}

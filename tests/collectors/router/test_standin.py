@@ -2,54 +2,21 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from helpers import wait_until
-from proton import Message, Timeout
+from proton import Message
 from proton.utils import BlockingConnection
+from receiving import Receiving
 
 if TYPE_CHECKING:
     from deploy.embedded.network import Network
 
 Watch = Callable[..., Any]
 A, B, C = "A.stand-in", "B.stand-in", "C.stand-in"
-
-
-class Receiving:
-    """Takes what comes, in a thread of its own, until the end of the block."""
-
-    def __init__(self, url: str, address: str) -> None:
-        self.count = 0
-        self._url, self._address = url, address
-        self._ready, self._end = threading.Event(), threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        assert self._ready.wait(10)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._end.set()
-        self._thread.join(10)
-
-    def _run(self) -> None:
-        connection = BlockingConnection(self._url, timeout=10)
-        receiver = connection.create_receiver(self._address, credit=50)
-        self._ready.set()
-        while not self._end.is_set():
-            try:
-                receiver.receive(timeout=0.1)
-            except Timeout:
-                continue
-            self.count += 1
-            receiver.accept()
-            receiver.flow(1)
-        connection.close()
 
 
 @pytest.mark.e2e

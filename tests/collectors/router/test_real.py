@@ -1,0 +1,116 @@
+"""Real routers, where their programs are on the PATH."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers import optional, wait_until
+from proton import Delivery, Message
+from proton.utils import BlockingConnection, LinkDetached, SendException
+from receiving import Receiving
+
+from deploy.embedded.network import Network
+from deploy.embedded.router_config import DISPATCH, PROGRAMS, Program, RouterSpec
+from deploy.embedded.routers import RealRouter
+from deploy.embedded.supervisor import Supervisor
+
+Watch = Callable[..., Any]
+RIGHTS = Path(__file__).parents[3] / "deploy" / "rights"
+FLAVOURS = {program.name: "dispatch" if program is DISPATCH else "skupper" for program in PROGRAMS}
+
+
+@pytest.fixture(params=PROGRAMS, ids=lambda program: program.name)
+def program(request: pytest.FixtureRequest) -> Program:
+    found: Program = request.param
+    if shutil.which(found.name) is None:
+        optional(found.name)
+    return found
+
+
+@pytest.mark.e2e
+def test_a_line_of_real_routers(
+    program: Program, tmp_path: Path, watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All are found and told; 40 messages are 40 everywhere; one that is killed is down, and comes back."""
+    monkeypatch.setattr("deploy.embedded.network.real_program", lambda: program)
+    with Supervisor(tmp_path) as supervisor:
+        network = Network(supervisor, kafka=False, artemis=False).start()
+        watching = watch(urls=[router.url for router in network.routers.values()], expect=["A--B", "B--C"])
+        wait_until(lambda: watching.value("router_up", router="C") == 1, 15, "C to be seen")
+        (flavour,) = {view.flavour for view in watching.views[-1].views.values()}
+        assert flavour == FLAVOURS[program.name]
+        assert {view.version for view in watching.views[-1].views.values()} != {"unknown"}
+        assert watching.value("mesh_topology_differences", kind="missing_link") == 0
+        assert watching.value("mesh_edge_cost", id="A--B", source="A", target="B") == 1
+        out = {"peer": "", "address": "collected/r", "direction": "out", "type": "endpoint"}
+        with Receiving(network.routers["C"].url, "collected/r") as receiving:
+            sending = BlockingConnection(network.routers["A"].url, timeout=20)
+            sender = sending.create_sender("collected/r")
+            seen = len(watching.views)
+            wait_until(lambda: len(watching.views) > seen + 1, 10, "the links to be seen")
+            for _ in range(40):
+                sender.send(Message(body="x"))
+            assert receiving.count == 40
+            wait_until(
+                lambda: watching.value("router_link_deliveries_total", router="C", **out) == 40, 10, "40 at C"
+            )
+            assert watching.value("mesh_deliveries_total", ingress="A", egress="C") == 40
+            sending.close()
+        assert bad_replies(watching) == {}
+        network.routers["B"].kill()
+        wait_until(lambda: watching.value("router_up", router="B") == 0, 20, "B to be down")
+        network.routers["B"].start()
+        wait_until(lambda: watching.value("router_up", router="B") == 1, 20, "B to be back")
+        edge = {"id": "A--B", "source": "A", "target": "B"}
+        wait_until(lambda: watching.value("mesh_edge_up", **edge) == 1, 20, "its link to be back")
+
+
+def bad_replies(watching: Any) -> dict[str, float]:
+    """Replies that could not be used, by reason; on a busy machine one may come late."""
+    return {
+        f"{sample.labels['target']} {sample.labels['reason']}": sample.value
+        for family in watching.registry.collect()
+        for sample in family.samples
+        if sample.name == "inflight_collector_bad_replies_total"
+        and sample.value
+        and sample.labels["reason"] != "late_or_foreign"
+    }
+
+
+@pytest.mark.e2e
+def test_the_rights_of_the_collector_are_enough_and_no_more(
+    program: Program, tmp_path: Path, watch: Watch
+) -> None:
+    """Under the policy that deploy/rights gives, all routers are polled, and nothing else may be sent to."""
+    with Supervisor(tmp_path) as supervisor:
+        a = RouterSpec("A")
+        b = RouterSpec("B", peers=(a,))
+        routers = [RealRouter(supervisor, spec, program) for spec in (a, b)]
+        fence(tmp_path / "router-A" / f"{program.name}.conf")
+        for router in routers:
+            router.start()
+        watching = watch(urls=routers[0].url)
+        wait_until(lambda: watching.value("router_up", router="B") == 1, 20, "B, through A, under A's policy")
+        connection = BlockingConnection(routers[0].url, timeout=10)
+        with pytest.raises(LinkDetached, match="unauthorized"):
+            connection.create_sender("orders").send(Message(body="x"))
+        connection.close()
+        elsewhere = BlockingConnection(routers[0].url, timeout=10)
+        anonymous = elsewhere.create_sender(None)
+        with pytest.raises(SendException) as refused:
+            anonymous.send(Message(address="orders", body="x"))
+        assert refused.value.state == Delivery.REJECTED
+        elsewhere.close()
+
+
+def fence(config: Path) -> None:
+    """Add the policy to a router's config; whoever comes to these routers is called anonymous."""
+    policy = (RIGHTS / "router-policy.conf").read_text()
+    user = '"users": "inflight-collect"'
+    assert policy.count(user) == 1
+    policy = policy.replace(user, '"users": "anonymous"')
+    config.write_text(config.read_text() + policy)

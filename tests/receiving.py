@@ -1,0 +1,42 @@
+"""A receiver beside the test: `with Receiving(url, address) as receiving`, and `receiving.count`."""
+
+from __future__ import annotations
+
+import threading
+from typing import Self
+
+from proton import Timeout
+from proton.utils import BlockingConnection
+
+
+class Receiving:
+    """Takes what comes, in a thread of its own, until the end of the block."""
+
+    def __init__(self, url: str, address: str) -> None:
+        self.count = 0
+        self._url, self._address = url, address
+        self._ready, self._end = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        assert self._ready.wait(10)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self._thread.join(10)
+
+    def _run(self) -> None:
+        connection = BlockingConnection(self._url, timeout=10)
+        receiver = connection.create_receiver(self._address, credit=50)
+        self._ready.set()
+        while not self._end.is_set():
+            try:
+                receiver.receive(timeout=0.1)
+            except Timeout:
+                continue
+            self.count += 1
+            receiver.accept()
+            receiver.flow(1)
+        connection.close()

@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from collectors.paths import Path
 from collectors.probe.clock import RunClock
@@ -29,6 +29,12 @@ _SUBSCRIBED_SECONDS: Final = 1.0  # a mesh needs a moment to know a multicast's 
 _QUIET_NS: Final = 300_000_000  # without a message: at the end, no more is expected
 _ASK_SECONDS: Final = 2.0
 _HEARTBEAT_SECONDS: Final = 0.1
+
+
+class Connect(Protocol):
+    """Gives the connection that ends of an endpoint and a role share."""
+
+    def __call__(self, endpoint: str, role: str, subscription: str | None = None) -> Connection: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +70,7 @@ class Ends:
     def __init__(
         self,
         loop: Loop,
-        connection: Callable[[str, str], Connection],
+        connection: Connect,
         specs: tuple[Sequence[SenderSpec], Sequence[ReceiverSpec]],
         sink: Sink,
         *,
@@ -135,7 +141,8 @@ class Ends:
 
     def _receiver(self, spec: ReceiverSpec) -> Receiver:
         path, run = spec.path, new_run()
-        connection = self._connection(path.target, "receiver")
+        subscription = path.subscription and f"{path.subscription}-{spec.name}"
+        connection = self._connection(path.target, "receiver", subscription)
         if self._compare and connection not in self._asking:
             self._asking[connection] = Asking(connection, self.clock.now_ns, self._told)
         asking = self._asking.get(connection)

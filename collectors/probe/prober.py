@@ -112,11 +112,13 @@ class Prober:
 
     # -- its parts
 
-    def _connection(self, endpoint: str, role: str) -> Connection:
-        key = endpoint, role
+    def _connection(self, endpoint: str, role: str, subscription: str | None = None) -> Connection:
+        """One for all ends of a role; a durable subscription has its own, by whose name it is known."""
+        key = endpoint, subscription or role
         if key not in self._connections:
             config = self._endpoints[endpoint]
-            container = f"inflight-{role}-{self._settings.site}-{endpoint}-{new_run():016x}"
+            container = f"inflight-{role}-{self._settings.site}-{endpoint}"
+            container += f"-{subscription}" if subscription else f"-{new_run():016x}"
             self._connections[key] = Connection(self.loop, lambda: _peers(config), container)
         return self._connections[key]
 

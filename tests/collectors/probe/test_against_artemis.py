@@ -109,3 +109,27 @@ def test_dead_receiver_does_not_fill_a_durable_queue(
     other.close()
     # Heard of every 2 s, silent for 1 s: what was due in that time, and the trickle.
     assert sender.sent - received < 600
+
+
+def test_durable_subscription(artemis: Artemis, run: Any) -> None:
+    """What is sent while the subscriber is away waits for it, also over a new start of the probe."""
+    text = _config(artemis, f"events.{next(_numbers)}", rate="100/s", count=20, subscription="watch")
+    first = run(text, send=False)
+    wait_until(lambda: first.prober.not_ready() is None, 20, "the subscription")
+    first.finish()
+    sending = run(text, receive=False)
+    sending.wait_finished()
+    again = run(text, send=False, books=sending)
+    wait_until(lambda: again.received == 20, 20, "what waited")
+    again.finish()
+    sending.finish()
+    assert again.received == 20
+
+
+def test_selector(artemis: Artemis, run: Any, address: str) -> None:
+    """A receiver with a selector gets what it selects; here, messages of the default priority."""
+    text = _config(artemis, address, rate="100/s", count=20, selector="JMSPriority = 4")
+    measured = run(text)
+    measured.wait_finished()
+    measured.finish()
+    assert measured.total("p")["received"] == 20

@@ -27,7 +27,7 @@ from collectors.probe.loop import Loop, Timer
 _log: Final = logging.getLogger("inflight.probe")
 _BUFFER_BYTES: Final = 1 << 18
 _FIRST_DELAY_SECONDS: Final = 0.1
-_LONGEST_DELAY_SECONDS: Final = 30.0
+_LONGEST_DELAY_SECONDS: Final = 10.0
 _STABLE_SECONDS: Final = 10.0
 _OPEN_SECONDS: Final = 10.0
 

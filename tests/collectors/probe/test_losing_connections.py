@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
+import select
+import socket
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +18,7 @@ from helpers import wait_until
 from standin_clients import StandIn
 
 from collectors.probe import clock as clocks
-from collectors.probe import limits
+from collectors.probe import connection, limits
 from collectors.probe.clock import RunClock
 
 _SECOND = 1_000_000_000
@@ -52,6 +57,64 @@ def test_router_dies_and_another_takes_over(tmp_path: Path, run: Any, *, presett
     ]
     assert any(detached)
     assert measured.prober.senders[0].sender.unsettled == 0
+
+
+class _Cutter(threading.Thread):
+    """Passes bytes on to a router, and cuts each connection after so many of them, while it is told to."""
+
+    def __init__(self, port: int, seed: int) -> None:
+        super().__init__(daemon=True)
+        self._to, self._chance = port, random.Random(seed)  # noqa: S311 -- where to cut
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.port = int(self._server.getsockname()[1])
+        self.cutting, self.cuts = True, 0
+
+    def run(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self._server.accept()
+                threading.Thread(target=self._pass, args=(client,), daemon=True).start()
+
+    def close(self) -> None:
+        self._server.close()
+
+    def _pass(self, client: socket.socket) -> None:
+        left = int(self._chance.expovariate(1 / 6_000)) + 1
+        with (
+            client,
+            socket.create_connection(("127.0.0.1", self._to)) as router,
+            contextlib.suppress(OSError),
+        ):
+            while True:
+                for source in select.select([client, router], [], [], 1)[0]:
+                    data = source.recv(1_024)
+                    left -= len(data)
+                    if not data or (self.cutting and left <= 0):
+                        self.cuts += bool(data)
+                        return
+                    (router if source is client else client).sendall(data)
+
+
+@pytest.mark.parametrize(("presettled", "seed"), [(False, 1), (True, 2), (False, 3)])
+def test_cut_at_any_byte(
+    router: StandIn, run: Any, monkeypatch: pytest.MonkeyPatch, *, presettled: bool, seed: int
+) -> None:
+    """Wherever connections break, every message sent is in exactly one class, and no number is used twice."""
+    monkeypatch.setattr(connection, "_LONGEST_DELAY_SECONDS", 0.1)
+    cutter = _Cutter(router.port, seed)
+    cutter.start()
+    address = f"closest/cut{seed}"
+    measured = run(_config(cutter.port, address=address, rate="300/s", presettled=presettled))
+    wait_until(lambda: cutter.cuts >= 15, 60, "connections to be cut")
+    cutter.cutting = False
+    before = measured.received
+    wait_until(lambda: measured.received > before + 50, 30, "messages over whole connections")
+    measured.finish()
+    cutter.close()
+    total = measured.total("p")
+    assert total["sent"] == measured.sent
+    assert total["received"] + total["refused"] + total["lost"] + total["unobserved"] == total["sent"]
+    assert total["unexpected"] == total["foreign"] == 0
 
 
 def test_lost_with_the_connection_is_unsettled(tmp_path: Path, run: Any) -> None:

@@ -171,6 +171,8 @@ _NOTHING = pa.schema([])
 _SCHEMAS = {"received": _RECEIVED, "ledger": _LEDGER, "alive": _NOTHING, "bye": _NOTHING}
 _FIELDS_OF = {len(schema): tuple(schema) for schema in (_RECEIVED, _LEDGER)}
 _LIMIT = 1 << 62  # of numbers: leaves room to add a window or a horizon without leaving 64 bits
+_ALL = np.ones(MAX_ROWS, np.bool_)
+_ALL.flags.writeable = False
 _KEY = b"inflight"
 _DEFAULTS = {
     f.name: f.default if f.default is not dataclasses.MISSING else {}
@@ -435,7 +437,7 @@ def _gathered(table: Any, schema: Any) -> list[Any]:
 def _numbers(column: Any) -> tuple[Ints, NDArray[np.bool_]]:
     """A nullable column's values, 0 where there is none, and where there is one."""
     if not column.null_count:
-        return column.to_numpy(), np.ones(len(column), np.bool_)
+        return column.to_numpy(), _ALL[: len(column)]
     present = column.is_valid().to_numpy(zero_copy_only=False)
     return column.fill_null(0).to_numpy(zero_copy_only=False), present
 
@@ -465,7 +467,8 @@ def _read_ledger(header: Header, columns: list[Any]) -> Ledger:
     if len(rows.first_seq):
         ends = rows.first_seq + rows.length
         bits = int(np.bitwise_or.reduce(rows.first_seq | rows.length | ends))
-        if not 0 <= bits < _LIMIT or not rows.length.all() or (rows.first_seq[1:] < ends[:-1]).any():
+        fits = 0 <= bits < _LIMIT and bool(rows.length.all())
+        if not fits or (len(ends) > 1 and (rows.first_seq[1:] < ends[:-1]).any()):
             raise BadRecord("malformed", "ledger runs that are empty, negative or overlap")
         if int(rows.outcome.max()) >= len(OUTCOMES):
             raise BadRecord("malformed", f"an outcome above {len(OUTCOMES) - 1}")

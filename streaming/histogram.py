@@ -28,6 +28,8 @@ _OFFSET: Final = (1023 + 9) << 10
 _LINEAR: Final = 1_024  # below it the index is the value
 _COMPACT_AT: Final = 4_096  # indexes kept as they came, before they are counted
 
+_FEW: Final = 512  # buckets that are sorted rather than counted over their whole range
+
 _OUTER: Final = struct.Struct(">II")
 _INNER: Final = struct.Struct(">IIIIQQd")
 _COOKIE_OUTER: Final = 0x1C849304 | 0x10
@@ -143,6 +145,9 @@ class Histogram:
         self._pending_count = 0
         if not len(fresh):
             return
+        if len(fresh) <= _FEW:
+            self._merge(*_summed(fresh, np.ones(len(fresh), np.int64)))
+            return
         base = int(fresh.min())
         dense = np.bincount(fresh - np.uint16(base))
         used = np.flatnonzero(dense)
@@ -154,12 +159,27 @@ class Histogram:
             return
         if not len(keys):
             return
+        if len(keys) + len(self._keys) <= _FEW:
+            both = np.concatenate((self._keys, keys)), np.concatenate((self._counts, counts))
+            self._keys, self._counts = _summed(*both)
+            return
         base = min(int(keys[0]), int(self._keys[0]))
         dense = np.zeros(max(int(keys[-1]), int(self._keys[-1])) + 1 - base, np.int64)
         dense[keys - np.uint16(base)] = counts
         dense[self._keys - np.uint16(base)] += self._counts
         used = np.flatnonzero(dense)
         self._keys, self._counts = (used + base).astype(np.uint16), dense[used]
+
+
+def _summed(keys: Indexes, counts: Ints) -> tuple[Indexes, Ints]:
+    """Keys in any order, each once and ascending, with the sums of their counts."""
+    order = keys.argsort(kind="stable")
+    keys, counts = keys[order], counts[order]
+    starts = np.empty(len(keys), np.bool_)
+    starts[0] = True
+    np.not_equal(keys[1:], keys[:-1], out=starts[1:])
+    places = starts.nonzero()[0]
+    return keys[places], np.add.reduceat(counts, places)
 
 
 def decode(text: str) -> Histogram:

@@ -117,10 +117,12 @@ def _response(window: Window, pending: dict[int, int], measured_ns: int) -> tupl
     total = received + missing
     if not total:
         return {}, []
-    histogram = Histogram()
-    histogram.add(measure.histogram)
-    for age_ns, count in ages.items():
-        histogram.add(Histogram.of_pairs(indexes(np.asarray([age_ns])), np.asarray([count])))
+    histogram = measure.histogram
+    if ages:
+        histogram = Histogram()
+        histogram.add(measure.histogram)
+        for age_ns, count in ages.items():
+            histogram.add(Histogram.of_pairs(indexes(np.asarray([age_ns])), np.asarray([count])))
     given = {name: share for name, share in PERCENTILES.items() if total * share[0] >= share[1]}
     found = dict(zip(given, histogram.percentiles(list(given.values())), strict=True)) if given else {}
     largest = max(measure.largest if received else 0, *ages, 0)

@@ -27,8 +27,8 @@ from streaming import job
 from streaming.settings import JobSettings, KafkaAccess
 
 HEAP = "2g"
-BATCH_RECORDS = 4_000
-JSON_BATCH = 400_000
+BATCH_RECORDS = 2_000
+JSON_BATCH = 200_000
 WARM_BATCHES = 2  # start-up and compilation: not counted
 WINDOW = "5 seconds"
 SHARES = (0.5, 0.9, 0.95, 0.99, 0.999, 0.9999)

@@ -52,9 +52,9 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder, Supervisor(Path(folder) / "stack") as supervisor:
             kafka = Kafka(supervisor).start()
             if "catchup" in told.only:
-                figures |= catch_up(kafka, Path(folder), seconds=20 if told.quick else 120)
+                figures |= catch_up(kafka, Path(folder), seconds=40 if told.quick else 120)
             if "live" in told.only:
-                figures |= in_time(kafka, Path(folder), seconds=22 if told.quick else 45)
+                figures |= in_time(kafka, Path(folder), seconds=24 if told.quick else 45)
     if "cost" in told.only:
         grid = {load: cost.batch_seconds(*load) for load in (cost.GRID[:6] if told.quick else cost.GRID)}
         figures |= {f"cost_{paths}x{rate}_batch_seconds": took for (paths, rate), took in grid.items()}

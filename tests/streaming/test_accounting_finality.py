@@ -78,7 +78,8 @@ def test_a_hole_reaches_until_a_record_after_it_moves_the_frontier() -> None:
     receiver.skip()  # tells of the time until 4.0, as the next two do; only the last of them says so
     receiver.alive(2.0)
     receiver.alive(4.0)
-    finish(sender, receiver, until=70.0)
+    finish(receiver, sender, until=61.0)
+    finish(receiver, sender, until=62.0)
     assert path.row(0)["classes"]["unobserved"] == 1
 
 
@@ -323,6 +324,18 @@ def test_a_run_joined_midway_later_has_a_gap_before() -> None:
     assert path.row(20)["flags"] == []
 
 
+def test_an_end_that_began_after_the_deadline_blocks_nothing_however_unsure_its_clock() -> None:
+    """It has nothing to tell of that window, though its frontier is put back before the deadline."""
+    path, sender, receiver = pair()
+    finish(sender, receiver, until=99.0)
+    receiver.bye(99.0)
+    again = path.end("receiver", start=100.0)
+    again.alive(101.0, clock={sender.run: Clock(0, 5 * SECOND_NS)})
+    sender.alive(101.0)
+    assert path.revisions(85) == [0]
+    assert path.revisions(90) == []
+
+
 def test_a_long_silence_is_passed_over_and_a_short_one_is_not() -> None:
     """No rows of a week in which nobody was there, but for the horizon's last part."""
     path, sender, receiver = pair()
@@ -356,6 +369,19 @@ def test_a_receivers_clock_is_taken_into_the_senders_time(offset: float) -> None
     assert row["negative"] == (1 if offset < 0 else 0)
     assert row["response"] is not None
     assert row["response"]["min_ns"] == round(latency * SECOND_NS)
+
+
+def test_a_receiver_was_there_only_from_when_it_surely_was() -> None:
+    """Its beginning is the later, and its gap's end too, by what its clock may be wrong."""
+    path = Path()
+    sender, receiver = path.end("sender"), path.end("receiver", start=2.0)
+    unsure = {sender.run: Clock(0, SECOND_NS // 2)}
+    for second in (2, 3):
+        sender.ledger(second, [(second, 1, "accepted")], second + 1.0)
+    receiver.alive(2.1, clock=unsure)
+    sender.alive(17.0)
+    receiver.alive(17.0, clock=unsure)
+    assert path.row(0)["classes"] == {"received": 0, "refused": 0, "lost": 1, "unobserved": 1}
 
 
 def test_an_unknown_clock_is_told() -> None:

@@ -197,6 +197,8 @@ def test_a_senders_gap_makes_the_ledger_doubtful_and_nothing_else() -> None:
     finish(sender, receiver)
     assert path.row(0)["flags"] == ["ledger_incomplete"]
     assert path.row(0)["classes"]["lost"] == 1
+    finish(sender, receiver, until=21.0)
+    assert path.row(5)["flags"] == []
 
 
 def test_a_row_is_canonical_and_complete() -> None:

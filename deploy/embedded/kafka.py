@@ -157,7 +157,8 @@ class Kafka(Service):
         )
 
     def _format(self) -> None:
-        cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        # One that began with a dash would be taken for an option.
+        cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=").replace("-", "A")
         argv = java.command(
             "kafka",
             "kafka.tools.StorageTool",

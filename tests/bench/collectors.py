@@ -47,7 +47,7 @@ HELPER = Path(__file__).parent / "_many_routers.py"
 def run() -> dict[str, float]:
     found = _mesh()
     with tempfile.TemporaryDirectory() as directory, Supervisor(Path(directory)) as supervisor:
-        network = Network(supervisor, kafka=False, artemis=_artemis(supervisor), stand_ins=True).start()
+        network = Network(supervisor, kafka=False, artemis=_artemis(supervisor)).start()
         found |= _broker(network.artemis)
         router = network.routers["A"].url
         found["watched_throughput_ratio"] = _watched(router, "inflight/bench", lambda: _poll_mesh(router))

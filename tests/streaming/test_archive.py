@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from click.testing import CliRunner
 from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
 from pyspark.sql import SparkSession
-from spark_job import quick_session
 from synthetic import Flow
 
 from collectors.paths import Rules
@@ -29,13 +27,6 @@ RULES = Rules(5 * SECOND_NS, 10 * SECOND_NS, 60 * SECOND_NS, 900 * SECOND_NS)
 DATES = ("2023-11-14", "2023-11-15")
 MIDNIGHT = 1_700_006_400  # between the two
 ALL = Question(0, 1 << 62)
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    """One session for the module."""
-    with quick_session() as session:
-        yield session
 
 
 @pytest.fixture(scope="module")

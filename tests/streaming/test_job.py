@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from helpers import wait_until
 from pyspark.sql import SparkSession
-from spark_job import RULES, consume, expected, letters, produce, quick_session, window_rows
+from spark_job import RULES, consume, expected, letters, produce, window_rows
 from synthetic import Flow
 
 from streaming import checkpoint, service
@@ -28,13 +28,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.e2e
 
 FLOWS = [Flow(f"path-{number}", 20, lose_every=5 + number) for number in range(12)]
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    """One session for the module: it takes long to start."""
-    with quick_session() as session:
-        yield session
 
 
 @pytest.fixture

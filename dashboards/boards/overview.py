@@ -16,11 +16,11 @@ UID: Final = "inflight-overview"
 _KEEP: Final = "${__url_time_range}&${datasource:queryparam}"
 TO_PATH: Final = {
     "title": "Open the path ${__data.fields.Path}",
-    "url": f"/d/inflight-path?{_KEEP}&var-mesh=${{__data.fields.Mesh}}&var-path=${{__data.fields.Path}}",
+    "url": f"/d/inflight-path?{_KEEP}&var-mesh=${{__data.fields.Mesh:percentencode}}&var-path=${{__data.fields.Path:percentencode}}",
 }
 TO_PATH_OF_SERIES: Final = {
     "title": "Open the path ${__field.labels.path}",
-    "url": f"/d/inflight-path?{_KEEP}&${{mesh:queryparam}}&var-path=${{__field.labels.path}}",
+    "url": f"/d/inflight-path?{_KEEP}&${{mesh:queryparam}}&var-path=${{__field.labels.path:percentencode}}",
 }
 _LATER: Final = (
     "Figures are of final windows: they appear the window's length and the settle time after the event."
@@ -148,7 +148,7 @@ def _table() -> Any:
             rows(q.AGE, ref="age"),
         ],
         columns,
-        size=(16, 9),
+        size=(24, 8),
         sort="State",
     )
     override(panel, "Path", links=[TO_PATH], custom__minWidth=120)
@@ -157,10 +157,10 @@ def _table() -> Any:
         "State",
         mappings=style.mappings(style.PATH_STATES),
         custom__cellOptions={"type": "color-background", "mode": "basic"},
-        custom__width=96,
+        custom__width=130,
     )
     for name in ("p50", "p99", "Max", "Last received"):
-        override(panel, name, unit="s", decimals=1, custom__width=84)
+        override(panel, name, unit="s", decimals=1, custom__width=120)
     override(
         panel,
         "Last received",
@@ -179,14 +179,14 @@ def _table() -> Any:
         custom__cellOptions={"type": "gauge", "mode": "basic", "valueDisplayMode": "color"},
         custom__width=130,
     )
-    override(panel, "Received", unit=style.MESSAGES, decimals=1, custom__width=90)
+    override(panel, "Received", unit=style.MESSAGES, decimals=1, custom__width=130)
     for name in ("Missing", "Lost"):
         override(
             panel,
             name,
             thresholds=style.thresholds(style.NONE_IS_GOOD),
             custom__cellOptions={"type": "color-text"},
-            custom__width=80,
+            custom__width=100,
         )
     return panel
 
@@ -199,7 +199,7 @@ def _sparks() -> Any:
         " The line is the shown time.",
         "percentunit",
         [query(q.SPARK, "{{path}}")],
-        size=(8, 9),
+        size=(24, 4),
         steps=style.SHARE_OF_BOUND,
         sparkline=True,
         names=True,

@@ -6,15 +6,12 @@ probe itself does.
 
 from __future__ import annotations
 
-import errno
 import logging
-import os
 import random
 import socket
-import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import cproton as c
 from cproton_ffi import ffi, lib
@@ -22,37 +19,14 @@ from proton import Connection as Engine
 from proton import Transport
 
 from collectors.amqp import Options
+from collectors.probe.dial import Dialler
+from collectors.probe.link import Link, condition_text, error_text
 from collectors.probe.loop import Loop, Timer
 
 _log: Final = logging.getLogger("inflight.probe")
 _BUFFER_BYTES: Final = 1 << 18
-_FIRST_DELAY_SECONDS: Final = 0.1
-_LONGEST_DELAY_SECONDS: Final = 10.0
 _STABLE_SECONDS: Final = 10.0
 _OPEN_SECONDS: Final = 10.0
-
-
-class Link(Protocol):
-    """A link of a connection; it is made anew whenever the connection is."""
-
-    def attach(self, session: Any) -> Any:
-        """Make the engine's link in this session, not opened yet."""
-
-    def on_open(self, link: Any) -> None: ...
-
-    def on_flow(self) -> None: ...
-
-    def on_delivery(self, delivery: Any) -> None:
-        """`delivery` and what belongs to it are the engine's own objects."""
-
-    def on_lost(self, reason: str) -> None:
-        """The link is gone, with all that was not settled on it. Called once for each attach."""
-
-    def forget(self) -> None:
-        """The engine's link is being freed at its owner's wish: it must not be touched any more."""
-
-    def journal(self) -> None:
-        """Called before anything that happened in this round goes out to the peer."""
 
 
 class Connection:
@@ -63,19 +37,16 @@ class Connection:
         loop: Loop,
         peers: Callable[[], Sequence[Options]],
         container: str,
-        state_changed: Callable[[], None] = lambda: None,
     ) -> None:
         """`peers` is asked at each attempt: files of secrets may have changed."""
         self._loop = loop
-        self._peers = peers
+        self._dialler = Dialler(loop, peers, self._connected, self._failed)
         self._container = container
-        self._state_changed = state_changed
         self._links: list[Link] = []
         self._by_pointer: dict[Any, Link] = {}
         self._wrappers: dict[Any, tuple[Any, Any]] = {}  # of the engine's links and sessions: kept alive
-        self._attempt = 0
-        self._next_peer = 0
-        self._retry: Timer | None = None
+        self._opening: Timer | None = None
+        self._stable_at = 0.0
         self._reset()
         self.problem = "not connected yet"
         self.url = ""
@@ -95,7 +66,6 @@ class Connection:
         self._transport: Any = None
         self._t: Any = None
         self._collector: Any = None
-        self._connecting = False
         self._wants_write = True
         self.open = False
 
@@ -117,13 +87,12 @@ class Connection:
         self.touch()
 
     def start(self) -> None:
-        self._connect()
+        self._dialler.dial()
 
     def close(self) -> None:
         """Say goodbye; the socket is closed when that is out, or by `abort`."""
         self._closing = True
-        if self._retry is not None:
-            self._retry.cancel()
+        self._dialler.cancel()
         if self._engine is not None and self.open:
             self._engine.close()
             self.touch()
@@ -133,8 +102,7 @@ class Connection:
     def abort(self) -> None:
         """Close the socket at once."""
         self._closing = True
-        if self._retry is not None:
-            self._retry.cancel()
+        self._dialler.cancel()
         self._lost("closed here")
 
     @property
@@ -151,75 +119,27 @@ class Connection:
 
     # -- connecting
 
-    def _connect(self) -> None:
-        self._retry = None
-        if self._closing:
-            return
-        try:
-            peers = self._peers()
-        except Exception as error:  # noqa: BLE001 -- files may be wrong in many ways, and be put right meanwhile
-            self._failed(str(error))
-            return
-        peer = peers[self._next_peer % len(peers)]
-        self.url = peer.url
-        self._connecting = True
-        # Names are looked up elsewhere: a slow answer must not hold up the other paths.
-        threading.Thread(target=self._look_up, args=(peer,), name="look-up", daemon=True).start()
-
-    def _look_up(self, peer: Options) -> None:
-        try:
-            found = socket.getaddrinfo(peer.host, peer.port, type=socket.SOCK_STREAM)
-        except (OSError, UnicodeError) as error:
-            text = f"{peer.host} cannot be looked up: {getattr(error, 'strerror', None) or error}"
-            self._loop.post(lambda: self._failed(text))
-            return
-        self._loop.post(lambda: self._open_socket(peer, found))
-
-    def _open_socket(self, peer: Options, addresses: list[Any]) -> None:
-        if self._closing:
-            return
-        family, kind, protocol, _, address = addresses[self._attempt // 2 % len(addresses)]
-        try:
-            sock = socket.socket(family, kind, protocol)
-            sock.setblocking(False)
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            result = sock.connect_ex(address)
-        except OSError as error:
-            self._failed(f"{peer.url}: {error.strerror or error}")
-            return
-        if result not in {0, errno.EINPROGRESS}:
-            sock.close()
-            self._failed(f"{peer.url}: {errno.errorcode.get(result, result)}")
-            return
-        self._socket = sock
-        self._peer = peer
-        self._loop.watch(sock.fileno(), self, writable=True)
-        self._retry = self._loop.call_in(_OPEN_SECONDS, self._too_slow)
-
-    def _too_slow(self) -> None:
-        if not self.open:
-            self._lost(f"{self.url}: no answer within {_OPEN_SECONDS:g} s")
-
-    def _connected(self, sock: socket.socket) -> None:
-        code = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-        if code:
-            self._lost(f"{self.url}: {_text(code)}")
-            return
-        self._connecting = False
+    def _connected(self, peer: Options, sock: socket.socket) -> None:
+        self._peer, self._socket, self.url = peer, sock, peer.url
         engine, transport = Engine(), Transport()
         engine.container = self._container
         engine.properties = {"product": "inflight"}
         self._collector = c.pn_collector()
         c.pn_connection_collect(engine._impl, self._collector)  # noqa: SLF001 -- the engine's own object
-        self._peer.prepare(transport, engine)
+        peer.prepare(transport, engine)
         self._engine, self._transport, self._t = engine, transport, transport._impl  # noqa: SLF001
         engine.open()
+        self._loop.watch(sock.fileno(), self, writable=True)
+        self._opening = self._loop.call_in(_OPEN_SECONDS, self._too_slow)
         self._tick()
         self._pump()
 
+    def _too_slow(self) -> None:
+        self._lost(f"{self.url}: no answer within {_OPEN_SECONDS:g} s")
+
     def _tick(self) -> None:
         transport = self._transport
-        if transport is None or self._connecting:
+        if transport is None:
             return
         transport.tick(time.monotonic())
         self.touch()
@@ -230,10 +150,6 @@ class Connection:
     def ready(self, *, readable: bool, writable: bool) -> None:
         sock = self._socket
         if sock is None:
-            return
-        if self._connecting:
-            if writable or readable:
-                self._connected(sock)
             return
         if readable:
             self._read(sock)
@@ -249,7 +165,7 @@ class Connection:
         except BlockingIOError:
             return
         except OSError as error:
-            self._lost(f"{self.url}: {_text(error.errno)}")
+            self._lost(f"{self.url}: {error_text(error.errno)}")
             return
         if count == 0:
             # What came before the end is still looked at: it may say why.
@@ -278,7 +194,7 @@ class Connection:
                 self._watch(writable=True)
                 return
             except OSError as error:
-                self._lost(f"{self.url}: {_text(error.errno)}")
+                self._lost(f"{self.url}: {error_text(error.errno)}")
                 return
             lib.pn_transport_pop(self._t, written)
             self.written_bytes += written
@@ -307,25 +223,23 @@ class Connection:
             if not event:
                 return
             kind = kind_of(event)
-            if kind == c.PN_DELIVERY:
-                delivery = lib.pn_event_delivery(event)
-                link = self._by_pointer.get(lib.pn_delivery_link(delivery))
-                if link is not None:
-                    link.on_delivery(delivery)
-            elif kind == c.PN_LINK_FLOW:
-                link = self._by_pointer.get(lib.pn_event_link(event))
-                if link is not None:
-                    link.on_flow()
-            elif kind in _RARE:
-                _RARE[kind](self, event)
-                if self._collector is None:
-                    return
-            pop(collector)
+            try:
+                if kind == c.PN_DELIVERY:
+                    delivery = lib.pn_event_delivery(event)
+                    link = self._by_pointer.get(lib.pn_delivery_link(delivery))
+                    if link is not None:
+                        link.on_delivery(delivery)
+                elif kind == c.PN_LINK_FLOW:
+                    link = self._by_pointer.get(lib.pn_event_link(event))
+                    if link is not None:
+                        link.on_flow()
+                elif kind in _RARE:
+                    _RARE[kind](self, event)
+            finally:
+                pop(collector)  # also after an error: it must not come again and again
 
     def _on_open(self, event: Any) -> None:  # noqa: ARG002 -- as its neighbours
-        if self._retry is not None:
-            self._retry.cancel()
-            self._retry = None
+        self._cancel_opening()
         self.open = True
         self.problem = ""
         self.remote_container = self._engine.remote_container or ""
@@ -333,12 +247,11 @@ class Connection:
         _log.info("connected to %s (%s)", self.url, self.remote_container)
         for link in self._links:
             self._attach(link)
-        self._state_changed()
 
     def _on_close(self, event: Any) -> None:  # noqa: ARG002
         condition = self._engine.remote_condition
         self._engine.close()
-        if not self._closing and (text := _condition(condition)):
+        if not self._closing and (text := condition_text(condition)):
             _log.warning("%s closes the connection: %s", self.url, text)
 
     def _on_link_open(self, event: Any) -> None:
@@ -347,7 +260,6 @@ class Connection:
         # A peer that refuses answers with an empty terminus, and a detach at once.
         if link is not None:
             link.on_open(pointer)
-            self._state_changed()
 
     def _on_link_close(self, event: Any) -> None:
         pointer = lib.pn_event_link(event)
@@ -359,7 +271,6 @@ class Connection:
         if link is not None and not self._closing:
             reason = f"{name}: {text}" if name else "the peer detached the link"
             link.on_lost(reason)
-            self._state_changed()
             engine = self._engine
             delay = random.uniform(0.5, 1.5)  # noqa: S311 -- to spread attempts
             self._loop.call_in(delay, lambda: self._reattach(link, engine))
@@ -389,26 +300,29 @@ class Connection:
     # -- the end of a connection
 
     def _why(self) -> str:
-        if self._engine is not None and (text := _condition(self._engine.remote_condition)):
+        if self._engine is not None and (text := condition_text(self._engine.remote_condition)):
             return text
-        text = _condition(self._transport.condition if self._transport is not None else None)
+        text = condition_text(self._transport.condition if self._transport is not None else None)
         if "certificate verify failed" in text:
             text += f"; it has to be signed by `tls.ca`, and {self._peer.host} has to be among its DNS names"
         return text
 
+    def _cancel_opening(self) -> None:
+        if self._opening is not None:
+            self._opening.cancel()
+            self._opening = None
+
     def _failed(self, reason: str) -> None:
-        self._connecting = False
         if reason != self.problem:
             _log.warning("no connection: %s", reason)
         self.problem = reason
-        self._again()
+        self._dialler.dial_later()
 
     def _lost(self, reason: str) -> None:
         if self._socket is None and self._engine is None:
             return
         was_open = self.open
-        if self._retry is not None:
-            self._retry.cancel()
+        self._cancel_opening()
         if self._socket is not None:
             self._loop.forget(self._socket.fileno())
             self._socket.close()
@@ -416,7 +330,7 @@ class Connection:
         self._by_pointer = {}
         engine, collector, transport = self._engine, self._collector, self._transport
         if was_open and time.monotonic() > self._stable_at:
-            self._attempt = 0
+            self._dialler.forgive()
         self._reset()
         for link in attached:
             link.on_lost(reason)
@@ -429,21 +343,11 @@ class Connection:
             c.pn_collector_free(collector)
         if self._closing:
             self.problem = "closed"
-            self._state_changed()
             return
         if reason != self.problem:
             _log.warning("%s: %s", "connection lost" if was_open else "no connection", reason)
         self.problem = reason
-        self._state_changed()
-        self._again()
-
-    def _again(self) -> None:
-        if self._closing:
-            return
-        self._next_peer += 1
-        longest = min(_LONGEST_DELAY_SECONDS, _FIRST_DELAY_SECONDS * 2 ** min(self._attempt, 16))
-        self._attempt += 1
-        self._retry = self._loop.call_in(random.uniform(longest / 2, longest), self._connect)  # noqa: S311
+        self._dialler.dial_later()
 
 
 _RARE: Final[dict[int, Callable[[Connection, Any], None]]] = {
@@ -453,13 +357,3 @@ _RARE: Final[dict[int, Callable[[Connection, Any], None]]] = {
     c.PN_LINK_REMOTE_CLOSE: Connection._on_link_close,  # noqa: SLF001
     c.PN_LINK_REMOTE_DETACH: Connection._on_link_close,  # noqa: SLF001
 }
-
-
-def _condition(condition: Any) -> str:
-    if condition is None or not condition.name:
-        return ""
-    return f"{condition.name}: {condition.description}" if condition.description else str(condition.name)
-
-
-def _text(code: int | None) -> str:
-    return os.strerror(code) if code else "the connection broke"

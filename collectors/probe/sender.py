@@ -7,7 +7,6 @@ import itertools
 import logging
 import random
 import time
-from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ from cproton_ffi import ffi, lib
 from proton import Link as EngineLink
 
 from collectors.paths import Path
+from collectors.probe.backlog import Backlog
 from collectors.probe.clock import RunClock
 from collectors.probe.connection import Connection
 from collectors.probe.journal import LedgerJournal
@@ -25,11 +25,11 @@ from collectors.probe.loop import Loop, Timer
 from collectors.probe.message import Body, Properties, Template, sizes
 from collectors.probe.publisher import Publisher
 from collectors.probe.schedule import Schedule
+from collectors.probe.written import Written
 from collectors.records import SECOND_NS, Span, UnsentReason, flow_hash
 
 _log: Final = logging.getLogger("inflight.probe")
 _TICK_NS: Final = 500_000  # what is due within it goes out together
-_TRICKLE_NS: Final = 2_000_000_000
 _BURST: Final = 1_000  # messages in one go, then the socket's turn
 _STATES: Final = {
     c.PN_ACCEPTED: CODES["accepted"],
@@ -61,7 +61,7 @@ class Sender:
         reply_to: Callable[[], str | None] = lambda: None,
     ) -> None:
         self._loop, self._connection, self._path = loop, connection, path
-        self._schedule, self._publisher, self._guard, self._cap = schedule, publisher, guard, cap
+        self._schedule, self._publisher, self._cap = schedule, publisher, cap
         self._clock, self._run, self._warmup, self._reply_to = clock, run, warmup, reply_to
         self._journal = journal
         self.link_up = False
@@ -74,27 +74,20 @@ class Sender:
         self._tag = ffi.new("pn_bytes_t *")
         self._tag.size, self._tag.start = 8, ffi.from_buffer(self._tag_bytes)
         self._unsettled: dict[Any, int] = {}  # the engine's delivery: number
-        self._unwritten: deque[tuple[int, int]] = deque()  # presettled: (bytes written by then, up to number)
-        self._written = 0  # presettled numbers below are out on the socket
-        self._waiting: deque[int] = deque()  # intended times
+        self._written = Written()  # of presettled ones
         self._templates: list[tuple[Template, Any]] = []
         self._choice = random.Random(run)  # noqa: S311 -- sizes
         self._timer: Timer | None = None
-        self._start_ns = 0
-        self._start_second = clock.now_ns() // SECOND_NS
-        self.ledger = SenderLedger(self._start_second)
+        self.ledger: Final = SenderLedger(clock.now_ns() // SECOND_NS)
+        self.backlog: Final = Backlog(path.name, schedule, self.ledger, guard, path.max_backlog)
         journal.follow(self.ledger)
         self._detached_since: int | None = clock.now_ns()
         self._detached: list[tuple[int, int]] = []
         self._over = False
-        self.guarded: str | None = None
-        self._trickled_ns = 0
         self.outcomes = [0] * len(CODES)
         self.lag_counts = [0] * (len(_LAG_BOUNDS_NS) + 1)
         self.lag_sum_ns = 0
         self.sent = 0
-        self.due = 0
-        self.unsent = 0
 
     @property
     def has_credit(self) -> bool:
@@ -103,7 +96,7 @@ class Sender:
     @property
     def up(self) -> bool:
         """Attached, and the peer takes what is due."""
-        return self.has_credit or (self._link is not None and self.started and not self._waiting)
+        return self.has_credit or (self._link is not None and self.started and not self.backlog.waiting)
 
     # -- the link
 
@@ -128,7 +121,7 @@ class Sender:
         self.on_flow()
 
     def on_flow(self) -> None:
-        if self.started and (self._waiting or self._schedule.unpaced):
+        if self.started and (self.backlog.waiting or self._schedule.unpaced):
             self._send_due()
 
     def on_delivery(self, delivery: Any) -> None:
@@ -147,8 +140,6 @@ class Sender:
             lib.pn_delivery_settle(delivery)
 
     def on_lost(self, reason: str) -> None:
-        if self._path.presettled:
-            self._mark_written()
         if self.link_up:
             _log.warning("path %s: the sender's link is gone: %s", self._path.name, reason)
         self._link = self._session = None
@@ -160,10 +151,10 @@ class Sender:
         self.outcomes[UNSETTLED] += len(self._unsettled)
         self._unsettled.clear()
         if self._path.presettled:
-            for seq in range(self._written, self.ledger.next_seq):
+            # No new mark: the engine's count of what is left to write is gone with the connection.
+            self._written.advance(self._connection.written_bytes)
+            for seq in self._written.lost(self.ledger.next_seq):
                 self.ledger.settle(seq, UNSETTLED, final=False)
-            self._written = self.ledger.next_seq
-            self._unwritten.clear()
 
     def forget(self) -> None:
         self._link = self._session = None
@@ -174,19 +165,13 @@ class Sender:
         if self._path.presettled:
             self._mark_written()
         if not self._over and (self.ledger.touched or self.ledger.settled):
-            self._journal.write(self.ledger, self._written)
+            self._journal.write(self.ledger, self._written.below)
 
     def _mark_written(self) -> None:
-        """Presettled messages have no outcome: they count as sent once their bytes are on the socket."""
-        if self._link is None:
-            return
         out = self._connection.written_bytes
-        if self._written < self.ledger.next_seq and not lib.pn_link_queued(self._link):
-            last = self._unwritten[-1][1] if self._unwritten else self._written
-            if last < self.ledger.next_seq:
-                self._unwritten.append((out + self._connection.pending_bytes(), self.ledger.next_seq))
-        while self._unwritten and self._unwritten[0][0] <= out:
-            self._written = self._unwritten.popleft()[1]
+        if self._link is not None and not lib.pn_link_queued(self._link):
+            self._written.mark(out + self._connection.pending_bytes(), self.ledger.next_seq)
+        self._written.advance(out)
 
     def _make_templates(self) -> None:
         flow = flow_hash(self._path.mesh, self._path.address)
@@ -210,7 +195,7 @@ class Sender:
     def start(self) -> None:
         """Begin the schedule now."""
         self.started = True
-        self._start_ns = self._clock.now_ns()
+        self.backlog.start_ns = self._clock.now_ns()
         self._tick()
 
     def stop(self) -> None:
@@ -225,7 +210,7 @@ class Sender:
         if self.finished:
             return
         self._send_due()
-        if self._schedule.done and not self._waiting:
+        if self._schedule.done and not self.backlog.waiting:
             self.finished = True
             return
         now = self._clock.now_ns()
@@ -234,47 +219,13 @@ class Sender:
         elif self._schedule.done:
             wake = now + 100_000_000
         else:
-            wake = max(self._start_ns + self._schedule.next_ns, now + _TICK_NS)
+            wake = max(self.backlog.start_ns + self._schedule.next_ns, now + _TICK_NS)
         self._timer = self._loop.call_at(wake - self._clock.epoch_ns, self._tick)
-
-    def _collect_due(self, now_ns: int) -> None:
-        start, waiting = self._start_ns, self._waiting
-        for offset in self._schedule.due(now_ns - start, _BURST * 10):
-            intended = start + offset
-            self.ledger.due(intended // SECOND_NS)
-            waiting.append(intended)
-            self.due += 1
-        if not waiting:
-            return
-        if self._guarded(now_ns):
-            self._give_up(self._trickle(now_ns), "guard")
-        elif len(waiting) > self._path.max_backlog:
-            self._give_up(self._path.max_backlog, self._obstacle())
-
-    def _guarded(self, now_ns: int) -> bool:
-        problem = self._guard.problem(self.ledger.next_seq, now_ns)
-        if (problem is None) != (self.guarded is None):
-            text = f"sending stops: {problem}" if problem else "sending goes on"
-            _log.warning("path %s: %s", self._path.name, text)
-        self.guarded = problem
-        return problem is not None
-
-    def _trickle(self, now_ns: int) -> int:
-        """A message now and then goes out all the same: by it a receiver that is back finds this sender."""
-        if now_ns - self._trickled_ns < _TRICKLE_NS:
-            return 0
-        self._trickled_ns = now_ns
-        return 1
 
     def _obstacle(self) -> UnsentReason:
         if not self.link_up:
             return "no_connection"
         return "guard" if self.has_credit else "no_credit"  # with credit, it is the host's rate cap
-
-    def _give_up(self, keep: int, reason: UnsentReason) -> None:
-        while len(self._waiting) > keep:
-            self.ledger.give_up(self._waiting.popleft() // SECOND_NS, reason)
-            self.unsent += 1
 
     def _send_due(self) -> None:
         if self.finished:
@@ -282,30 +233,24 @@ class Sender:
         now = self._clock.now_ns()
         unpaced = self._schedule.unpaced
         if not unpaced:
-            self._collect_due(now)
+            self.backlog.collect(now, self._obstacle())
         link = self._link
         if link is None:
             return
         room = min(lib.pn_link_credit(link), self._cap.room(now), _BURST)
-        if unpaced:
-            if self._guarded(now):
-                room = min(room, self._trickle(now))
-            room = self._schedule.take(now - self._start_ns, max(0, room))
-            self.due += room
-        else:
-            room = min(room, len(self._waiting))
+        room = self.backlog.take_unpaced(now, room) if unpaced else min(room, len(self.backlog.waiting))
         if room <= 0:
             return
         self._cap.take(room)
         while room:
             room -= self._send_within_second(link, room)
         self._connection.touch()
-        if lib.pn_link_credit(link) > 0 and (self._waiting or unpaced):
+        if lib.pn_link_credit(link) > 0 and (self.backlog.waiting or unpaced):
             self._loop.post(self._send_due)  # the socket's turn first
 
     def _send_within_second(self, link: Any, most: int) -> int:
         """Send so many, or until the second is over; how many."""
-        waiting, unsettled, unpaced = self._waiting, self._unsettled, self._schedule.unpaced
+        waiting, unsettled, unpaced = self.backlog.waiting, self._unsettled, self._schedule.unpaced
         epoch, monotonic = self._clock.epoch_ns, time.monotonic_ns
         presettled = self._path.presettled
         make, send, advance, settle = (
@@ -367,14 +312,16 @@ class Sender:
 
     @property
     def unsettled(self) -> int:
-        return len(self._unsettled) + (self.ledger.next_seq - self._written if self._path.presettled else 0)
+        return len(self._unsettled) + (
+            self.ledger.next_seq - self._written.below if self._path.presettled else 0
+        )
 
     def publish(self, *, bye: bool = False) -> None:
         """Ledgers of the seconds that are over; with `bye`, of all, and the end."""
         now = self._clock.now_ns()
         until = now // SECOND_NS
         if bye:
-            self._give_up(0, self._obstacle())
+            self.backlog.give_up(0, self._obstacle())
             until += 1
         self.journal()
         self._over = bye
@@ -403,5 +350,5 @@ class Sender:
     def _state(self) -> dict[str, Any]:
         return {
             "link": "attached" if self.link_up else "detached",
-            "oldest_due_ns": self._waiting[0] if self._waiting else None,
+            "oldest_due_ns": self.backlog.oldest_ns,
         }

@@ -198,7 +198,7 @@ def test_nothing_takes_messages(router: StandIn, run: Any) -> None:
     """No receiver, no credit: all that was due is unsent, for that reason, and nothing else is said."""
     settings = _config(router, "closest/nobody", rate="100/s", count=50, max_backlog=20)
     measured = run(settings, receive=False)
-    wait_until(lambda: measured.prober.senders[0].sender.unsent >= 30, 20, "messages to be given up")
+    wait_until(lambda: measured.prober.senders[0].sender.backlog.unsent >= 30, 20, "messages to be given up")
     assert not measured.prober.senders[0].sender.up
     measured.finish()
     ledgers: dict[int, Any] = {}

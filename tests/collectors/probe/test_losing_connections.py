@@ -18,7 +18,7 @@ from helpers import wait_until
 from standin_clients import StandIn
 
 from collectors.probe import clock as clocks
-from collectors.probe import connection, limits
+from collectors.probe import dial, limits
 from collectors.probe.clock import RunClock
 
 _SECOND = 1_000_000_000
@@ -100,7 +100,7 @@ def test_cut_at_any_byte(
     router: StandIn, run: Any, monkeypatch: pytest.MonkeyPatch, *, presettled: bool, seed: int
 ) -> None:
     """Wherever connections break, every message sent is in exactly one class, and no number is used twice."""
-    monkeypatch.setattr(connection, "_LONGEST_DELAY_SECONDS", 0.1)
+    monkeypatch.setattr(dial, "_LONGEST_DELAY_SECONDS", 0.1)
     cutter = _Cutter(router.port, seed)
     cutter.start()
     address = f"closest/cut{seed}"
@@ -145,7 +145,7 @@ def test_router_not_there_yet(tmp_path: Path, run: Any) -> None:
     measured = run(_config(router.port, address="closest/later", rate="50/s", count=300))
     wait_until(lambda: "Connection refused" in measured.prober.problems()[0], 20, "the problem to be told")
     assert "not attached" in (measured.prober.not_ready() or "")
-    wait_until(lambda: measured.prober.senders[0].sender.due > 20, 20, "messages to be due")
+    wait_until(lambda: measured.prober.senders[0].sender.backlog.due > 20, 20, "messages to be due")
     router.start()
     measured.wait_finished()
     measured.finish()
@@ -186,14 +186,14 @@ def test_guard_stops_and_resumes(router: StandIn, run: Any, monkeypatch: pytest.
     receiving = run(text, send=False, books=sending)
     wait_until(lambda: receiving.received > 50, 20, "messages, and the receiver to be heard of")
     sender = sending.prober.senders[0].sender
-    wait_until(lambda: sender._guard._heard, 20, "the receiver to be heard of")  # noqa: SLF001 -- its only trace
+    wait_until(lambda: sender.backlog._guard._heard, 20, "the receiver to be heard of")  # noqa: SLF001 -- its only trace
     receiving.finish()
-    wait_until(lambda: sender.guarded, 20, "the guard")
+    wait_until(lambda: sender.backlog.guarded, 20, "the guard")
     stopped = sender.sent
-    wait_until(lambda: sender.unsent > 20, 20, "messages to be given up")
+    wait_until(lambda: sender.backlog.unsent > 20, 20, "messages to be given up")
     assert sender.sent <= stopped + 2  # a trickle, for a receiver to find it by
     again = run(text, send=False, books=sending)
-    wait_until(lambda: sender.sent > stopped and not sender.guarded, 30, "sending to go on")
+    wait_until(lambda: sender.sent > stopped and not sender.backlog.guarded, 30, "sending to go on")
     again.finish()
     sending.finish()
     assert sending.total("p")["unsent guard"] > 20

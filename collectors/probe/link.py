@@ -1,0 +1,40 @@
+"""What a connection expects of the links that live on it."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Protocol
+
+
+class Link(Protocol):
+    """A link of a connection; it is made anew whenever the connection is."""
+
+    def attach(self, session: Any) -> Any:
+        """Make the engine's link in this session, not opened yet."""
+
+    def on_open(self, link: Any) -> None: ...
+
+    def on_flow(self) -> None: ...
+
+    def on_delivery(self, delivery: Any) -> None:
+        """`delivery` and what belongs to it are the engine's own objects."""
+
+    def on_lost(self, reason: str) -> None:
+        """The link is gone, with all that was not settled on it. Called once for each attach."""
+
+    def forget(self) -> None:
+        """The engine's link is being freed at its owner's wish: it must not be touched any more."""
+
+    def journal(self) -> None:
+        """Called before anything that happened in this round goes out to the peer."""
+
+
+def condition_text(condition: Any) -> str:
+    """What a peer, or the engine, says of an end; nothing where it says nothing."""
+    if condition is None or not condition.name:
+        return ""
+    return f"{condition.name}: {condition.description}" if condition.description else str(condition.name)
+
+
+def error_text(code: int | None) -> str:
+    return os.strerror(code) if code else "the connection broke"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import json
+import os
 import resource
 import statistics
 import subprocess
@@ -41,6 +43,7 @@ from deploy.embedded.supervisor import Supervisor
 ROUTERS, LINKS, QUEUES = 200, 100, 2_000
 ROUNDS = 5
 SLICES, SLICE_SECONDS = 12, 5.0
+POLLS = 20  # for the CPU time of what is polled
 HELPER = Path(__file__).parent / "_many_routers.py"
 
 
@@ -48,13 +51,19 @@ def run() -> dict[str, float]:
     found = _mesh()
     with tempfile.TemporaryDirectory() as directory, Supervisor(Path(directory)) as supervisor:
         network = Network(supervisor, kafka=False, artemis=_artemis(supervisor)).start()
-        found |= _broker(network.artemis)
-        router = network.routers["A"].url
-        found["watched_throughput_ratio"] = _watched(router, "inflight/bench", lambda: _poll_mesh(router))
-        broker = _config(network.artemis)
-        found["watched_broker_throughput_ratio"] = _watched(
-            network.artemis.amqp_url, "inflight.bench", lambda: _poll_broker(broker)
+        artemis, router = network.artemis, network.routers["A"]
+        found |= _broker(artemis)
+        few, all_queues = _config(artemis, "inflight.*"), _config(artemis)
+        found["broker_own_cpu_seconds_per_poll"] = _broker_cpu(few)
+        found["broker_2000_queues_own_cpu_seconds_per_poll"] = _broker_cpu(all_queues)
+        found["router_own_cpu_seconds_per_poll"] = _router_cpu(router.process.pid, router.url)
+        found["watched_throughput_ratio"] = _watched(
+            router.url, "inflight/bench", lambda: _poll_mesh(router.url)
         )
+        for name, config in (("broker", few), ("broker_2000_queues", all_queues)):
+            found[f"watched_{name}_throughput_ratio"] = _watched(
+                artemis.amqp_url, "inflight.bench", functools.partial(_poll_broker, config)
+            )
     return found
 
 
@@ -155,14 +164,14 @@ def _artemis(supervisor: Supervisor) -> Artemis:
     return Artemis(supervisor, queues=names).start()
 
 
-def _config(artemis: Artemis, limit: int = 10 * QUEUES) -> Broker:
+def _config(artemis: Artemis, queues: str = "bench.*") -> Broker:
     auth = {"user": artemis.user, "password_file": artemis.password_file}
     return Broker.model_validate(
         {
             "jolokia": artemis.jolokia_url,
             "origin": artemis.origin,
             "auth": auth,
-            "queues": {"include": ["bench.*"], "limit": limit},
+            "queues": {"include": [queues], "limit": 10 * QUEUES},
         }
     )
 
@@ -210,6 +219,40 @@ def _broker(artemis: Artemis) -> dict[str, float]:
 
 
 # -- what is watched
+
+
+def _broker_cpu(broker: Broker) -> float:
+    """The broker's own CPU time for a poll, beside what it spends idling."""
+    client = Jolokia(broker)
+
+    def cpu_seconds() -> float:
+        system = Read("java.lang:type=OperatingSystem", ("ProcessCpuTime",))
+        return float(client.ask([system], time.monotonic() + 30)[0]["value"]["ProcessCpuTime"]) / 1e9
+
+    _poll_broker(broker)
+    began, first = time.monotonic(), cpu_seconds()
+    for _ in range(POLLS):
+        _poll_broker(broker)
+    polled, spent = time.monotonic() - began, cpu_seconds() - first
+    first = cpu_seconds()
+    time.sleep(2)
+    idle = (cpu_seconds() - first) / 2
+    client.close()
+    return max(0.0, spent - idle * polled) / POLLS
+
+
+def _router_cpu(pid: int, url: str) -> float:
+    """The same of a router, as the system counts it."""
+
+    def cpu_seconds() -> float:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    _poll_mesh(url)
+    first = cpu_seconds()
+    for _ in range(POLLS):
+        _poll_mesh(url)
+    return (cpu_seconds() - first) / POLLS
 
 
 def _poll_mesh(url: str) -> None:

@@ -28,6 +28,7 @@ MAY_BE_EMPTY = {
     "Queues": "`Empty in` is of queues that shrink",
     "Not delivered": "whatever was acknowledged was accepted",
     "Not up": "all are up",
+    "Put aside": "nothing was put aside",
     "Left out": "no filter and no cap applies",
     "Fullest addresses": "an address may have no limit",
     "Slow deliveries": "told where a router counts them",

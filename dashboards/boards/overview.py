@@ -16,7 +16,10 @@ UID: Final = "inflight-overview"
 _KEEP: Final = "${__url_time_range}&${datasource:queryparam}"
 TO_PATH: Final = {
     "title": "Open the path ${__data.fields.Path}",
-    "url": f"/d/inflight-path?{_KEEP}&var-mesh=${{__data.fields.Mesh:percentencode}}&var-path=${{__data.fields.Path:percentencode}}",
+    "url": (
+        f"/d/inflight-path?{_KEEP}&var-mesh=${{__data.fields.Mesh:percentencode}}"
+        "&var-path=${__data.fields.Path:percentencode}"
+    ),
 }
 TO_PATH_OF_SERIES: Final = {
     "title": "Open the path ${__field.labels.path}",

@@ -42,8 +42,8 @@ def _figures() -> list[Any]:
             sparkline=True,
         ),
         style.figures(
-            "Sent",
-            f"Messages sent a second. {_LATER}",
+            "Received",
+            "Messages received a second, live, as the probe counts them.",
             style.MESSAGES,
             [query(q.RECEIVED)],
             size=size,

@@ -28,7 +28,7 @@ def _figures() -> list[Any]:
             steps=style.NONE_IS_GOOD,
         ),
         style.figures(
-            "Freshness, p99",
+            "Freshness",
             "From received to visible here, in the last five minutes.",
             "s",
             [instant(q.FRESHNESS)],
@@ -137,10 +137,12 @@ def _job() -> list[Any]:
             " Kafka had dropped before they were read, and new starts of the job. All are 0 on a good day.",
             "short",
             [
-                query(q.DEAD, "dead letter: {{reason}}", ref="A"),
-                query(q.IGNORED, "ignored: {{reason}}", ref="B"),
+                query(q.DEAD_ALL, "dead letters", ref="A"),
+                query(q.IGNORED_ALL, "ignored", ref="B"),
                 query(q.LOST_RECORDS, "dropped by Kafka", ref="C"),
                 query(q.RESTARTS, "restarts", ref="D"),
+                query(q.DEAD, "dead letters: {{reason}}", ref="E"),
+                query(q.IGNORED, "ignored: {{reason}}", ref="F"),
             ],
             size=(8, 8),
             bars=True,
@@ -180,7 +182,7 @@ def _collectors() -> list[Any]:
         "Left out",
         "Series that a filter or the cap leaves out.",
         [rows(q.OMITTED)],
-        {"collector": "Collector", "target": "Target", "entity": "What", "Value": "Series"},
+        {"target": "Target", "entity": "What", "Value": "Series"},
         size=(6, 8),
         none="nothing is left out",
     )

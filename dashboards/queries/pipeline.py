@@ -36,8 +36,17 @@ PHASES: Final = expand(
 RECORDS: Final = expand("sum by (query) (rate(stream_records_total[$__rate_interval]))")
 SAMPLES: Final = expand("sum by (query) (rate(stream_samples_total[$__rate_interval]))")
 STATE: Final = expand("sum by (query) (stream_state_bytes)")
-DEAD: Final = expand("sum by (reason) (increase(stream_dead_letters_total[$__rate_interval]))")
-IGNORED: Final = expand("sum by (reason) (increase(stream_ignored_total[$__rate_interval]))")
+DEAD_ALL: Final = expand("sum(increase(stream_dead_letters_total[$__rate_interval]))")
+IGNORED_ALL: Final = expand("sum(increase(stream_ignored_total[$__rate_interval]))")
+# By reason only those that there were any of in the shown time.
+DEAD: Final = expand(
+    "sum by (reason) (increase(stream_dead_letters_total[$__rate_interval]))"
+    " and sum by (reason) (increase(stream_dead_letters_total[$__range])) > 0"
+)
+IGNORED: Final = expand(
+    "sum by (reason) (increase(stream_ignored_total[$__rate_interval]))"
+    " and sum by (reason) (increase(stream_ignored_total[$__range])) > 0"
+)
 LOST_RECORDS: Final = expand("sum(increase(stream_records_lost_total[$__rate_interval]))")
 DROPPED: Final = expand("sum by (part, reason) (increase(sink_dropped_seconds_total[$__rate_interval]))")
 RESTARTS: Final = expand("sum(increase(stream_restarts_total[$__rate_interval]))")

@@ -48,6 +48,7 @@ class End:
     born_ns: int  # its observed_from, as its own clock says
     base: int  # the first number of it that was seen
     ranges: list[Range] = field(default_factory=list)
+    frontier_ns: int = 0  # it has measured, and published, until then: of the last record before a hole
     bye: int | None = None  # the number of its clean end
     link: str = "attached"
     told_ns: int = 0  # the newest frontier as its own clock says
@@ -81,11 +82,6 @@ class End:
         return self.born_ns - self.early_by_ns
 
     @property
-    def frontier_ns(self) -> int:
-        """It has measured, and published, until then: the last record before the first hole."""
-        return self._based().last_frontier_ns
-
-    @property
     def newest_ns(self) -> int:
         """The frontier of its newest record, whatever is missing before."""
         return self.ranges[-1].last_frontier_ns
@@ -104,10 +100,9 @@ class End:
         return place >= 0 and number <= self.ranges[place].last
 
     def take(self, header: Header, streams: set[str]) -> None:
-        """Take in a record's header; its number was not seen before. `streams` are those that still live."""
+        """Take in the header of a record not seen before; of its clocks those of `streams` count."""
         if header.clock and self.role == "receiver":
             self.clock = {stream: (c.offset_ns, c.bound_ns) for stream, c in header.clock.items()}
-        if self.clock:
             pairs = [pair for stream, pair in self.clock.items() if stream in streams] or self.clock.values()
             self.late_by_ns = max(offset + bound for offset, bound in pairs)
             self.early_by_ns = min(offset - bound for offset, bound in pairs)
@@ -147,6 +142,7 @@ class End:
         spans.add(self.gaps, this.last_frontier_ns, end_ns, SPANS)
         self.open_ns = end_ns if following.moved_ns is None else None
         this.extend(following.last, (following.first_frontier_ns, end_ns, following.last_frontier_ns))
+        self.frontier_ns = this.last_frontier_ns
         return True
 
     def forget(self, before_ns: int) -> None:
@@ -165,6 +161,7 @@ class End:
         ranges = self.ranges
         if ranges and ranges[-1].last + 1 == first:  # the main road
             ranges[-1].extend(last, (frontier_ns,))
+            self.frontier_ns = self._based().last_frontier_ns
             return
         ranges.append(Range(first, last, frontier_ns, frontier_ns))
         ranges.sort(key=lambda r: r.first)
@@ -180,12 +177,21 @@ class End:
             if not self.give_up_hole():
                 # All of them are before the first number seen, where they do not bear on the frontier.
                 self.ranges[0].last = self.ranges.pop(1).last
+        self.frontier_ns = self._based().last_frontier_ns
 
     def dump(self) -> list[Any]:
         return [
             *(self.role, self.name, self.run, self.born_ns, self.base),
             [[r.first, r.last, r.first_frontier_ns, r.last_frontier_ns, r.moved_ns] for r in self.ranges],
-            *(self.bye, self.link, self.told_ns, self.reach_ns, self.oldest_due_ns, self.clock),
+            *(
+                self.frontier_ns,
+                self.bye,
+                self.link,
+                self.told_ns,
+                self.reach_ns,
+                self.oldest_due_ns,
+                self.clock,
+            ),
             *(self.late_by_ns, self.early_by_ns, self.open_ns, self.gaps, self.detached),
         ]
 

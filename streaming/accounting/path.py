@@ -185,7 +185,8 @@ class PathState:
     def _take_header(self, end: End, header: Header) -> int:
         """Until when what the end tells was known before."""
         self._about = About.of(header)
-        senders = {other.run for other in self._members.living() if other.role == "sender"}
+        living = self._members.living() if header.clock else ()
+        senders = {other.run for other in living if other.role == "sender"}
         if end.ranges:
             before_ns = end.frontier_ns
             end.take(header, senders)

@@ -208,9 +208,8 @@ class Oracle:
         return self.windows.setdefault(start, OracleWindow(start))
 
     def _header(self, end: OracleEnd, header: Header, living_senders: list[str]) -> None:
-        if header.clock:
+        if header.clock and end.role == "receiver":
             end.clock = {stream: (c.offset_ns, c.bound_ns) for stream, c in header.clock.items()}
-        if end.clock and end.role == "receiver":
             pairs = [pair for stream, pair in end.clock.items() if stream in living_senders]
             pairs = pairs or list(end.clock.values())
             end.late_by = max(offset + bound for offset, bound in pairs)

@@ -324,6 +324,13 @@ def test_a_run_joined_midway_later_has_a_gap_before() -> None:
     assert path.row(20)["flags"] == []
 
 
+def test_the_first_row_is_at_most_the_horizon_back() -> None:
+    """Ends that tell of times long ago first: whoever reads rows has no use for those."""
+    path, sender, receiver = pair()
+    finish(sender, receiver, until=2_000.0)
+    assert path.rows[0]["window_start_ns"] == ns(2_000 - 15 - 900)
+
+
 def test_an_end_that_began_after_the_deadline_blocks_nothing_however_unsure_its_clock() -> None:
     """It has nothing to tell of that window, though its frontier is put back before the deadline."""
     path, sender, receiver = pair()

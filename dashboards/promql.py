@@ -14,7 +14,7 @@ _WORDS: Final = frozenset(
     abs absent absent_over_time avg_over_time ceil changes clamp clamp_max clamp_min count_over_time delta
     deriv exp floor histogram_quantile idelta increase irate label_join label_replace last_over_time
     max_over_time min_over_time predict_linear present_over_time quantile_over_time rate resets round scalar
-    sort sort_desc sum_over_time time timestamp vector""".split()  # noqa: SIM905 -- words read better without quotes
+    sort sort_desc start sum_over_time time timestamp vector""".split()  # noqa: SIM905 -- words read better without quotes
 )
 # What is none of PromQL's names: strings, comments, what matches labels, lists of labels, Grafana's
 # variables,

@@ -146,7 +146,7 @@ def lines(
             .sort(common_models.SortOrder.DESCENDING)
         )
         .line_width(1)
-        .fill_opacity(70 if bars else 25 if stacked else 6)
+        .fill_opacity(70 if bars else 35 if stacked else 6)
         .show_points(common_models.VisibilityMode.NEVER)
         .axis_soft_min(0)
         .axis_soft_max(_SOFT_MOST.get(unit, 0))

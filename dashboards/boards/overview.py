@@ -238,8 +238,9 @@ def build() -> dashboard.Dashboard:
         stacked=True,
     )
     lost = style.lines(
-        "Lost, by window",
-        f"Messages lost in each final window, by path. {_LATER}",
+        "Lost since the beginning",
+        f"Messages lost since the beginning of the shown time, by path: a step is a loss, its"
+        f" height how many. {_LATER}",
         "short",
         [query(q.LOST_BY_PATH, "{{path}}")],
         size=(8, 8),

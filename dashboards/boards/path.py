@@ -175,11 +175,12 @@ def _percentiles() -> Any:
 def _classes() -> Any:
     panel = style.lines(
         "Where the messages went",
-        f"Each message sent is in exactly one class; the height is what was sent in the window. {_LATER}",
-        "short",
+        "Each message sent is in exactly one class; the height is what was sent. Counted when"
+        " windows are final: after"
+        f" a pause of the monitor many come at once. {_LATER}",
+        style.MESSAGES,
         [query(q.CLASSES, "{{class}}")],
         stacked=True,
-        bars=True,
     )
     for name, shade in style.CLASS_COLOURS.items():
         override(panel, name, color=colour(shade))

@@ -75,7 +75,9 @@ BUDGET_WORST: Final = f"bottomk(8, {BUDGET})"
 
 WORST_P99: Final = f"topk(5, {P99})"
 MISSING_BY_PATH: Final = expand('sum by (path) (path_suspect_messages{mesh=~"$mesh"})')
-LOST_BY_PATH: Final = expand('sum by (path) (path_window_messages{mesh=~"$mesh",class="lost"})')
+# Counted from the beginning of the shown time: exact, where increase() would stretch, and no window is missed.
+_LOST: Final = 'sum by (path) (path_messages_total{mesh=~"$mesh",class="lost"}'
+LOST_BY_PATH: Final = expand(f"{_LOST}) - ({_LOST} @ start()) or 0 * {_LOST}))")
 QUEUES_AT_RISK: Final = expand(
     'topk(5, broker_queue_messages{mesh=~"$mesh"} > 0 and on (mesh, broker, queue) broker_queue_consumers == 0)'
 )

@@ -46,7 +46,7 @@ RESPONSE: Final = _one('max by (quantile) (path_window_latency_seconds{%,basis="
 SERVICE: Final = _one('max(path_window_latency_seconds{%,basis="service",quantile="1"})')
 BOUND: Final = _one("min(path_slo_bound_seconds{%})")
 
-CLASSES: Final = _one("sum by (class) (path_window_messages{%})")
+CLASSES: Final = _one("sum by (class) (rate(path_messages_total{%}[$__rate_interval]))")
 SUSPECT: Final = _one("sum(path_suspect_messages{%})")
 PENDING: Final = _one("sum(path_pending_messages{%})")
 OUTAGE: Final = _one("max(path_outage_seconds{%})")

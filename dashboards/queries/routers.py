@@ -60,8 +60,8 @@ BACKLOG: Final = _some(
     ' + sum by (router, peer) (router_link_unsettled_messages{%,peer!="",type!="router-control"})'
 )
 END_BACKLOG: Final = _some(
-    'topk(10, sum by (router, address) (router_link_undelivered_messages{%,address!=""})'
-    ' + sum by (router, address) (router_link_unsettled_messages{%,address!=""}))'
+    'topk(10, sum by (router, address) (router_link_undelivered_messages{%,address!~"_internal|"})'
+    ' + sum by (router, address) (router_link_unsettled_messages{%,address!~"_internal|"}))'
 )
 STARVED: Final = _some("topk(10, max by (router, peer, address) (router_link_zero_credit_seconds{%}))")
 DELAYED: Final = _some(

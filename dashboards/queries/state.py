@@ -19,12 +19,16 @@ def slow(select: str) -> str:
 
 
 def state(select: str) -> str:
-    """By mesh and path. Each condition has a label of its own, so that `or` keeps them all for the highest."""
+    """By mesh and path.
+
+    Losses are those of a minute, by counters: the gauges tell the newest window, and scrapes miss others.
+    Each condition has a label of its own, so that `or` keeps them all for the highest.
+    """
     conditions = {
         "fine": f"path_window_end_timestamp_seconds{{{select}}} * 0",
         "slow": slow(select),
-        "blind": f'2 * (path_window_messages{{{select},class="unobserved"}} > bool 0)',
-        "losing": f'3 * (path_window_messages{{{select},class="lost"}} > bool 0)',
+        "blind": f'2 * (increase(path_messages_total{{{select},class="unobserved"}}[1m]) > bool 0)',
+        "losing": f'3 * (increase(path_messages_total{{{select},class="lost"}}[1m]) > bool 0)',
         "missing": f"3 * (path_suspect_messages{{{select}}} > bool 0)",
         "outage": f"4 * (path_outage_seconds{{{select}}} > bool 1)",
         "maintenance": f"5 * path_maintenance{{{select}}}",

@@ -8,98 +8,12 @@ All of it is plain Python over lists. Times are true time; an end's own clock is
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from collectors.records import (
-    SECOND_NS,
-    Clock,
-    Gap,
-    Header,
-    Ledger,
-    Received,
-    Record,
-    Span,
-    ledger_rows,
-    received_rows,
-)
+from simulation_parts import T0_NS, History, Knobs, Message, Run
+from simulation_records import write_ledgers, write_samples
 
-T0_NS = 1_700_000_000 * SECOND_NS
-FLUSH_NS = SECOND_NS
-
-
-@dataclass(kw_only=True)
-class Knobs:
-    """What the network does; the rest is drawn from the seed."""
-
-    seed: int = 0
-    seconds: int = 24
-    rate: int = 3  # messages a second, of each sender
-    senders: int = 1
-    receivers: int = 1
-    presettled: bool = False
-    multicast: bool = False
-    lose: float = 0.0
-    duplicate: float = 0.0
-    refuse: float = 0.0
-    refuse_yet_deliver: float = 0.0
-    late: float = 0.0  # arrive after they have settled
-    unsettled: float = 0.0
-    reorder: bool = False
-    foreign: bool = False
-    sender_restarts: str = ""  # "", "bye" or "kill"
-    receiver_restarts: str = ""
-    spooled: bool = False  # what a killed end had not published comes later, instead of being lost
-    stays_away: bool = False  # a killed end has no successor
-    detach: bool = False
-    declared_gap: bool = False
-    withheld: bool = False  # one end's records come late, in a burst
-    skew_ns: int = 0
-    clocks_known: bool = True
-    joined_late: bool = False  # the receiver begins in the middle
-    cut: float = 0.0  # of the topic, at the front
-    drop: float = 0.0  # records that are lost undeclared
-    repeat: float = 0.0
-    horizon_ns: int = 60 * SECOND_NS
-    no_ledger: bool = False  # a killed sender's ledger is lost as a whole
-
-
-@dataclass
-class Message:
-    """The truth of one message."""
-
-    stream: str
-    seq: int
-    sent_ns: int  # as the sender's clock says
-    intended_ns: int
-    outcome: str
-    arrivals: list[tuple[str, int]] = field(default_factory=list)  # receiver run, true time
-
-
-@dataclass
-class Run:
-    """One process of an end, in true time."""
-
-    role: str
-    name: str
-    run: str
-    start_ns: int
-    stop_ns: int
-    clean: bool
-    skew_ns: int
-    published: list[tuple[int, Record]] = field(default_factory=list)  # when, and what
-
-    def clock(self, true_ns: int) -> int:
-        return true_ns + self.skew_ns
-
-
-@dataclass
-class History:
-    """The records in their order in the partition, with their append times; and the truth."""
-
-    records: list[tuple[Record, int]]
-    messages: list[Message]
-    runs: dict[str, Run]
-    knobs: Knobs
+from collectors.records import SECOND_NS, Gap, Record
 
 
 def simulate(knobs: Knobs) -> History:
@@ -111,9 +25,9 @@ def simulate(knobs: Knobs) -> History:
     for message in messages:
         _deliver(knobs, rng, message, senders, receivers, downs)
     for run in senders:
-        _write_ledgers(knobs, rng, run, [m for m in messages if m.stream == run.run])
+        write_ledgers(knobs, rng, run, [m for m in messages if m.stream == run.run])
     for run in receivers:
-        _write_samples(knobs, rng, run, messages, senders, downs.get(run.run, []))
+        write_samples(knobs, rng, run, messages, senders, downs.get(run.run, []))
     runs = [*senders, *receivers]
     return History(_topic(knobs, rng, runs), messages, {run.run: run for run in runs}, knobs)
 
@@ -190,170 +104,6 @@ def _deliver(
             message.arrivals.append((rng.choice(there).run, at))
 
 
-def _header(knobs: Knobs, run: Run, **more: object) -> Header:
-    return Header(
-        mesh="m",
-        path="p",
-        address="a",
-        source="east",
-        target="west",
-        role=run.role,
-        name=run.name,
-        run=run.run,
-        number=0,
-        observed_from_ns=run.clock(run.start_ns),
-        senders=knobs.senders,
-        receivers=knobs.receivers,
-        multicast=knobs.multicast,
-        presettled=knobs.presettled,
-        **more,
-    )
-
-
-def _flushes(rng: random.Random, run: Run) -> list[int]:
-    times = list(range(run.start_ns + rng.randrange(1, FLUSH_NS), run.stop_ns, FLUSH_NS))
-    return [*times, run.stop_ns] if run.clean else times
-
-
-def _write_ledgers(knobs: Knobs, rng: random.Random, run: Run, messages: list[Message]) -> None:
-    """A ledger of each second once it is over; a revision when what was open is settled."""
-    if knobs.no_ledger and not run.clean:
-        return
-    done: dict[int, tuple[int, list[str]]] = {}  # by second: revision, outcomes told
-    first = run.clock(run.start_ns) // SECOND_NS
-    for at in _flushes(rng, run):
-        now = run.clock(at)
-        last = now // SECOND_NS + (run.clean and at == run.stop_ns)
-        fresh = []
-        for second in range(first, last):
-            sent = [m for m in messages if m.sent_ns // SECOND_NS == second and m.sent_ns < now]
-            # What was sent less than 100 ms ago is not settled yet.
-            told = [
-                m.outcome if m.sent_ns + 100_000_000 <= now or knobs.presettled else "unsettled" for m in sent
-            ]
-            if second in done and done[second][1] == told:
-                continue
-            revision = done[second][0] + 1 if second in done else 0
-            done[second] = revision, told
-            runs: list[tuple[int, int, str]] = []
-            for m, outcome in zip(sent, told, strict=True):
-                if runs and runs[-1][2] == outcome and runs[-1][0] + runs[-1][1] == m.seq:
-                    runs[-1] = runs[-1][0], runs[-1][1] + 1, outcome
-                else:
-                    runs.append((m.seq, 1, outcome))
-            due = len(sent) + rng.randrange(2)
-            header = _header(
-                knobs,
-                run,
-                kind="ledger",
-                frontier_ns=0,
-                stream=run.run,
-                second=second,
-                revision=revision,
-                due=due,
-                unsent={"no_credit": due - len(sent)} if due > len(sent) else {},
-                body_bytes=100 * len(sent),
-            )
-            fresh.append(Record(header, ledger=ledger_rows(runs)))
-        _publish(knobs, run, at, fresh)
-
-
-def _write_samples(  # noqa: C901 -- a receiver does all of it at once
-    knobs: Knobs,
-    rng: random.Random,
-    run: Run,
-    messages: list[Message],
-    senders: list[Run],
-    downs: list[tuple[int, int]],
-) -> None:
-    arrived = sorted(
-        (at, m.stream, m.seq, m) for m in messages for where, at in m.arrivals if where == run.run
-    )
-    highest: dict[str, int] = {}
-    last: dict[str, tuple[int, int]] = {}
-    seen: set[tuple[str, int]] = set()
-    before = run.start_ns
-    for at in _flushes(rng, run):
-        rows: dict[tuple[str, int], list[tuple[Message, int, int | None, int]]] = {}
-        for true_ns, stream, seq, message in arrived:
-            if not before <= true_ns < at:
-                continue
-            received_ns = run.clock(true_ns)
-            flags = 0
-            ipdv = None
-            if (stream, seq) in seen:
-                flags |= 1
-            else:
-                if stream in last:
-                    ipdv = (received_ns - last[stream][0]) - (message.sent_ns - last[stream][1])
-                last[stream] = received_ns, message.sent_ns
-                if seq < highest.get(stream, -1):
-                    flags |= 2
-                highest[stream] = max(seq, highest.get(stream, -1))
-            seen.add((stream, seq))
-            rows.setdefault((stream, message.sent_ns // SECOND_NS), []).append(
-                (message, received_ns, ipdv, flags)
-            )
-        clock = {}
-        if knobs.clocks_known:
-            for sender in senders:
-                error = rng.randrange(-1_000, 1_001)
-                clock[sender.run] = Clock(run.skew_ns - sender.skew_ns + error, 1_000)
-        fresh = []
-        for (stream, second), found in rows.items():
-            header = _header(
-                knobs,
-                run,
-                kind="received",
-                frontier_ns=0,
-                stream=stream,
-                second=second,
-                clock=clock,
-                body_bytes=100 * len(found),
-                rfc3550_ns=rng.randrange(1_000_000),
-                routes={rng.choice("ab"): len(found)},
-            )
-            fresh.append(Record(header, received=_rows(found)))
-        if not fresh:
-            fresh.append(Record(_header(knobs, run, kind="alive", frontier_ns=0, clock=clock)))
-        overlaps = [(max(a, before), min(b, at)) for a, b in downs if a < at and b > before]
-        fresh[0] = replace(
-            fresh[0],
-            header=replace(
-                fresh[0].header,
-                detached=tuple(Span(run.clock(a), run.clock(b)) for a, b in overlaps),
-                foreign=rng.randrange(2) if knobs.foreign else 0,
-                link="detached" if any(a <= at < b for a, b in downs) else "attached",
-            ),
-        )
-        _publish(knobs, run, at, fresh)
-        before = at
-
-
-def _rows(found: list[tuple[Message, int, int | None, int]]) -> Received:
-    return received_rows(
-        [m.seq for m, _, _, _ in found],
-        [m.intended_ns for m, _, _, _ in found],
-        [m.sent_ns for m, _, _, _ in found],
-        [received for _, received, _, _ in found],
-        [ipdv for _, _, ipdv, _ in found],
-        [flags for _, _, _, flags in found],
-    )
-
-
-def _publish(knobs: Knobs, run: Run, at: int, fresh: list[Record]) -> None:
-    """Number the records; only the last of a flush can say that all until now is published."""
-    if not fresh:
-        fresh = [Record(_header(knobs, run, kind="alive", frontier_ns=0))]
-    before = run.published[-1][1].header.frontier_ns if run.published else run.clock(run.start_ns)
-    if run.clean and at == run.stop_ns:
-        fresh = [*fresh, Record(_header(knobs, run, kind="bye", frontier_ns=0))]
-    for record in fresh:
-        frontier = run.clock(at) if record is fresh[-1] else before
-        header = replace(record.header, number=len(run.published), frontier_ns=frontier)
-        run.published.append((at, replace(record, header=header)))
-
-
 def _topic(knobs: Knobs, rng: random.Random, runs: list[Run]) -> list[tuple[Record, int]]:
     """The order in which the records come to lie in the partition: each end's own is kept."""
     placed: list[tuple[int, int, Record]] = []
@@ -398,4 +148,4 @@ def _with_gap(rng: random.Random, run: Run) -> list[tuple[int, Record]]:
     return [*records[:first], (at, told), *records[last + 2 :]]
 
 
-__all__ = ["History", "Knobs", "Ledger", "Message", "Run", "simulate"]
+__all__ = ["History", "Knobs", "simulate"]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
-import pytest
-from writing import RULES, Path, Writer, finish, gap, ns, pair
+from writing import RULES, Path, finish, gap, ns, pair
 
 from collectors.records import SECOND_NS, Clock
 
@@ -221,81 +220,6 @@ def test_before_a_sender_is_there_receivers_are_not_missed() -> None:
     assert later.row(0)["flags"] == ["members_missing", "receiver_gap"]
 
 
-def test_an_end_first_seen_after_a_window_was_final_causes_a_revision() -> None:
-    """With the next step of the path's frontier, not before."""
-    path, sender, receiver = pair(Path(receivers=2))
-    finish(sender, receiver)
-    other = path.end("receiver", "b")
-    other.alive(16.0)
-    assert first(path) == [0]
-    finish(sender, receiver, other, until=17.0)
-    assert first(path) == [0, 1]
-    assert path.row(0)["flags"] == []
-
-
-def late_receiver() -> tuple[Path, Writer, Writer, Writer]:
-    """Two receivers' windows final until 25 s, with 10 messages in the first of which 5 came."""
-    path = Path(receivers=2)
-    sender, receiver, late = path.end("sender"), path.end("receiver", "a"), path.end("receiver", "b")
-    sender.ledger(0, [(0, 10, "accepted")], 1.0)
-    receiver.received(sender, 0, range(5), 1.0)
-    late.alive(0.5)
-    finish(sender, receiver, until=70.0)
-    return path, sender, receiver, late
-
-
-def test_late_records_make_one_revision_for_each_step_of_the_paths_frontier() -> None:
-    """Ten late records are one change; its moves are counted since revision 0."""
-    path, sender, receiver, late = late_receiver()
-    for seq in range(5, 8):
-        late.received(sender, 0, [seq], 1.0)
-    assert first(path) == [0]
-    finish(sender, receiver, until=71.0)
-    assert first(path) == [0, 1]
-    assert path.row(0)["moves"] == {"unobserved>received": 3}
-    late.received(sender, 0, [8], 1.0)
-    late.alive(69.0)
-    finish(sender, receiver, late, until=72.0)
-    row = path.row(0)
-    assert (row["revision"], row["late"]) == (2, 4)
-    assert row["moves"] == {"unobserved>received": 4, "unobserved>lost": 1}
-    assert sum(row["classes"].values()) == row["sent"] == 10
-    before = path.row(0, revision=0)["classes"]
-    assert before == {"received": 5, "refused": 0, "lost": 0, "unobserved": 5}
-
-
-def test_a_later_ledger_moves_messages_and_tells_of_new_ones() -> None:
-    """Numbers that were not known to be sent come from `none`."""
-    path, sender, receiver = pair()
-    sender.ledger(0, [(0, 2, "accepted")], 1.0)
-    finish(sender, receiver)
-    sender.ledger(0, [(0, 1, "released"), (1, 2, "accepted")], 16.0, revision=1)
-    finish(sender, receiver, until=17.0)
-    assert path.row(0)["moves"] == {"lost>refused": 1, "none>lost": 1}
-
-
-def test_a_change_that_changes_nothing_makes_no_revision() -> None:
-    """The same ledger again, with a higher revision."""
-    path, sender, receiver = pair()
-    sender.ledger(0, [(0, 2, "accepted")], 1.0)
-    finish(sender, receiver)
-    sender.ledger(0, [(0, 2, "accepted")], 16.0, revision=1)
-    finish(sender, receiver, until=17.0)
-    assert first(path) == [0]
-
-
-def test_beyond_the_horizon_nothing_changes_and_samples_are_counted() -> None:
-    """Then the window's state is not needed any longer."""
-    path, sender, receiver = pair()
-    finish(sender, receiver, until=16.0)
-    finish(sender, receiver, until=1_000.0)
-    receiver.received(sender, 2, [0, 1], 1_000.0)
-    finish(sender, receiver, until=1_001.0)
-    assert first(path) == [0]
-    assert path.state.counters["beyond_horizon"] == 2
-    assert ns(0) in path.state.forgotten_windows()
-
-
 def test_joined_midway_there_are_no_rows_for_what_was_before() -> None:
     """Records from before the topic's first one may be missing, or still to come."""
     path = Path()
@@ -355,52 +279,6 @@ def test_a_long_silence_is_passed_over_and_a_short_one_is_not() -> None:
     assert starts[1] >= ns(604_800.0 - 920)
     assert starts[-1] == ns(604_805.0)
     assert {b - a for a, b in pairwise(starts[1:])} == {RULES.window_ns}
-
-
-@pytest.mark.parametrize("offset", [-40.0, 0.0, 40.0])
-def test_a_receivers_clock_is_taken_into_the_senders_time(offset: float) -> None:
-    """A known offset, larger than settle, changes nothing but the members' own times."""
-    path = Path()
-    sender, receiver = path.end("sender"), path.end("receiver", start=offset)
-    known = {sender.run: Clock(round(offset * SECOND_NS), 5_000_000)}
-    sender.ledger(2, [(0, 2, "accepted")], 3.0)
-    latency = 0.001 + offset
-    receiver.received(sender, 2, [0], 3.0 + offset, latency=latency, clock=known)
-    sender.alive(16.0)
-    receiver.alive(15.004 + offset, clock=known)
-    assert first(path) == []  # it may be 5 ms further back than it says
-    receiver.alive(15.005 + offset, clock=known)
-    row = path.row(0)
-    assert row["classes"] == {"received": 1, "refused": 0, "lost": 1, "unobserved": 0}
-    assert row["clock"] == {"offset_ns": round(offset * SECOND_NS), "bound_ns": 5_000_000}
-    assert row["negative"] == (1 if offset < 0 else 0)
-    assert row["response"] is not None
-    assert row["response"]["min_ns"] == round(latency * SECOND_NS)
-
-
-def test_a_receiver_was_there_only_from_when_it_surely_was() -> None:
-    """Its beginning is the later, and its gap's end too, by what its clock may be wrong."""
-    path = Path()
-    sender, receiver = path.end("sender"), path.end("receiver", start=2.0)
-    unsure = {sender.run: Clock(0, SECOND_NS // 2)}
-    for second in (2, 3):
-        sender.ledger(second, [(second, 1, "accepted")], second + 1.0)
-    receiver.alive(2.1, clock=unsure)
-    sender.alive(17.0)
-    receiver.alive(17.0, clock=unsure)
-    assert path.row(0)["classes"] == {"received": 0, "refused": 0, "lost": 1, "unobserved": 1}
-
-
-def test_an_unknown_clock_is_told() -> None:
-    """Times are compared as they are then, which may be wrong."""
-    path = Path()
-    sender, receiver = path.end("sender"), path.end("receiver")
-    sender.ledger(0, [(0, 1, "accepted")], 1.0)
-    receiver.received(sender, 0, [0], 1.0, clock={})
-    sender.alive(16.0)
-    receiver.alive(16.0, clock={})
-    assert path.row(0)["flags"] == ["clock_unknown"]
-    assert path.row(0)["clock"] is None
 
 
 def test_rows_tell_the_rules_they_were_made_by() -> None:

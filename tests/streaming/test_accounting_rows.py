@@ -148,6 +148,16 @@ def test_a_running_outage_is_clipped_to_windows_and_carried_on() -> None:
     assert [path.row(start)["outage_since_ns"] for start in (0, 5, 10)] == [ns(2.5), ns(2.5), None]
 
 
+def test_an_outage_ends_with_its_sender() -> None:
+    """Of a sender that is there no more nothing is missing any longer."""
+    path, sender, receiver = pair()
+    for second in range(5):
+        sender.ledger(second, [(second, 1, "accepted")], second + 1.0)
+    sender.bye(5.0)
+    receiver.alive(20.0)
+    assert [path.row(start)["outage_since_ns"] for start in (0, 5)] == [ns(0), None]
+
+
 def test_an_outage_of_one_of_two_senders_shows() -> None:
     """The other one's deliveries do not hide it."""
     path = Path(senders=2)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from certificates import Authority
 from helpers import wait_until
 from pyspark.sql import SparkSession
 from spark_job import RULES, consume, expected, letters, produce, window_rows
@@ -23,6 +24,7 @@ from streaming.settings import JobSettings, KafkaAccess
 from streaming.shards import spark_partition
 
 if TYPE_CHECKING:
+    from deploy.embedded.guarded import Guard
     from deploy.embedded.kafka import Kafka
 
 pytestmark = pytest.mark.e2e
@@ -88,7 +90,7 @@ def read_all(url: str, records: int) -> None:
     """Wait until the job has read so many records."""
     wait_until(
         lambda: metric(url, 'inflight_stream_records_total{query="accounting"}') >= records,
-        120,
+        240,
         f"{records} records read",
     )
 
@@ -170,3 +172,34 @@ def test_shards_go_where_the_layout_says(spark: SparkSession) -> None:
         .collect()
     )
     assert [spark_partition(row.id, 7) for row in asked] == [row.place for row in asked]
+
+
+def test_kafka_by_tls_and_a_password(
+    spark: SparkSession,
+    settings: JobSettings,
+    guarded_kafka: Kafka,
+    guard: Guard,
+    authority: Authority,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Both ways by SASL_SSL, with files that the driver reads; the password appears nowhere."""
+    guarded_kafka.make_topics(settings.prefix)
+    records = [(flow.path, value) for at in range(20) for flow in FLOWS[:2] for value in flow.second(at)]
+    count = produce(guarded_kafka.bootstrap, settings.samples_topic, records)
+    client = authority.issue("spark")
+    access = KafkaAccess(
+        servers=(guarded_kafka.guarded_bootstrap,),
+        tls=True,
+        ca_file=str(authority.ca),
+        cert_file=str(client.cert),
+        key_file=str(client.key),
+        mechanism="SCRAM-SHA-512",
+        user=guard.user,
+        password_file=str(guard.password_file),
+    )
+    with running(spark, dataclasses.replace(settings, kafka=access)) as url:
+        read_all(url, count)
+    found, _ = window_rows(guarded_kafka.bootstrap, settings.windows_topic)
+    assert len(found) == 2 * 2
+    told = capfd.readouterr()
+    assert guard.password not in told.out + told.err

@@ -41,7 +41,7 @@ from deploy.embedded.network import Network
 from deploy.embedded.supervisor import Supervisor
 
 ROUTERS, LINKS, QUEUES = 200, 100, 2_000
-ROUNDS = 5
+ROUNDS = 3
 SLICES, SLICE_SECONDS = 12, 5.0
 POLLS = 20  # for the CPU time of what is polled
 HELPER = Path(__file__).parent / "_many_routers.py"

@@ -333,7 +333,10 @@ class Connection:
             self._dialler.forgive()
         self._reset()
         for link in attached:
-            link.on_lost(reason)
+            if self._closing:
+                link.forget()
+            else:
+                link.on_lost(reason)
         self._wrappers = {}
         if transport is not None:
             transport.unbind()

@@ -58,6 +58,8 @@ def test_what_is_far_ahead_of_kafkas_time_is_refused() -> None:
     assert rejected(path) == "future"
     receiver.received(sender, 0, [0], 1.0, latency=year)
     assert rejected(path) == "future"
+    receiver.received(sender, round(year), [0], 1.0, latency=-year)
+    assert rejected(path) == "future"
     receiver.received(sender, 0, [0], 1.0)
     assert rejected(path) is None
 

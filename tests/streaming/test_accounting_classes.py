@@ -132,6 +132,15 @@ def test_without_a_ledger_numbers_up_to_the_highest_received_were_sent() -> None
     assert "ledger_incomplete" in row["flags"]
 
 
+def test_numbers_without_a_ledger_are_counted_once_over_the_seconds_of_a_window() -> None:
+    """Each second goes on where the one before ended."""
+    path, sender, receiver = pair()
+    receiver.received("f" * 16, 1, [0, 1, 2], 2.0)
+    receiver.received("f" * 16, 2, [3, 5], 3.0)
+    finish(sender, receiver)
+    assert (path.row(0)["sent"], path.row(0)["classes"]["unobserved"]) == (6, 1)
+
+
 def test_numbers_without_a_ledger_go_on_where_the_window_before_ended() -> None:
     """What an earlier window had is not counted again."""
     path, sender, receiver = pair()

@@ -85,7 +85,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--user")
 @click.option("--password-file", type=_FILE)
 def command(url: str, address: str, **options: Any) -> None:
-    r"""Send messages to ADDRESS at URL, receive them there again, and tell what became of each.
+    """Send messages to ADDRESS at URL, receive them there again, and tell what became of each.
 
     \b
     inflight ping amqp://router:5672 inflight/test
@@ -93,7 +93,7 @@ def command(url: str, address: str, **options: Any) -> None:
 
     Use an address of its own, which nobody else sends to or receives from. Exit status: 0 when all arrived,
     1 when messages were lost, 2 when it could not be measured.
-    """
+    """  # noqa: D301 -- click's mark for lines to be left as they are is a real backspace
     sender = _endpoint(url, options)
     stop = threading.Event()
     stop_on_signals(stop)

@@ -60,13 +60,11 @@ def _routers(found: Status) -> Table:
 
 
 def _links(found: Status, rows: int) -> Table:
-    table = _table("router dir peer address links msg/s waiting unsettled credit dropped refused")
+    table = _table("router link links msg/s waiting unsettled credit dropped refused")
     for k in found.links[:rows]:
         table.add_row(
             _text(k["router"]),
-            _text(k["direction"]),
-            _text(k["peer"]),
-            _text(k["address"]),
+            _text(" ".join(part for part in (k["direction"], k["peer"], k["address"]) if part)),
             *_numbers(k, "links", "per_second", "undelivered", "unsettled", "credit", "dropped", "refused"),
         )
     _rest(table, len(found.links) - rows)
@@ -112,19 +110,23 @@ def _queues(found: Status, rows: int) -> Table:
     return table
 
 
-_TEXTS: Final = frozenset({"router", "state", "mode", "version", "dir", "peer", "address", "broker", "queue"})
+_TEXTS: Final = frozenset({"router", "state", "mode", "version", "link", "broker", "queue"})
 
 
 def _table(columns: str) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", title_justify="left")
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold", caption_justify="left")
     for column in columns.split():
-        table.add_column(column, justify="left" if column in _TEXTS else "right", overflow="fold")
+        # Where it is narrow names give way, figures never.
+        if column in _TEXTS:
+            table.add_column(column, overflow="ellipsis")
+        else:
+            table.add_column(column, justify="right", no_wrap=True, min_width=len(column))
     return table
 
 
 def _rest(table: Table, left_out: int) -> None:
     if left_out > 0:
-        table.add_row(Text(f"… {left_out} more; --rows shows them", style="dim"))
+        table.caption = f"… {left_out} more; --rows shows them"
 
 
 def _numbers(row: Json, *names: str) -> Sequence[str]:
@@ -148,4 +150,5 @@ def _age(seconds: int | None) -> str:
 
 def _text(text: str) -> Text:
     """Names are others' words: they must not steer the terminal."""
-    return Text("".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text))
+    safe = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+    return Text(safe, no_wrap=True, overflow="ellipsis")

@@ -287,6 +287,8 @@ def grid(
         .cell_height(common_models.TableCellHeight.SM)
         .no_value(none)
     )
+    # Otherwise the last columns of a narrow table are out of sight.
+    panel = override(panel, "/.*/", custom__minWidth=60)
     if sort is not None:
         panel = panel.sort_by([common.TableSortByFieldState().display_name(sort).desc(True)])
     built: table.Panel = panel

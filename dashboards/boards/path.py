@@ -96,8 +96,6 @@ def _figures() -> list[Any]:
 
 def _who() -> Any:
     columns = {
-        "mesh": "Mesh",
-        "path": "Path",
         "address": "Address",
         "source": "From",
         "target": "To",
@@ -284,7 +282,7 @@ def _clock() -> Any:
         size=(8, 8),
     )
     override(panel, "/error/", custom__lineStyle=_DASHED, custom__fillOpacity=0, color=colour(style.GREY))
-    return override(panel, "p50", color=colour(style.GREEN), custom__fillOpacity=0)
+    return override(panel, "p50", color=colour(style.BLUE), custom__fillOpacity=0)
 
 
 def _burn() -> Any:

@@ -134,13 +134,14 @@ def _job() -> list[Any]:
         style.lines(
             "Put aside",
             "Records in the dead-letter topic by reason, samples and records ignored, records that"
-            " Kafka had dropped before they were read, and new starts of the job. All are 0 on a good day.",
+            " Kafka had dropped before they were read, new starts of the job, and what spools gave up. All are 0 on a good day.",
             "short",
             [
                 query(q.DEAD_ALL, "dead letters", ref="A"),
                 query(q.IGNORED_ALL, "ignored", ref="B"),
                 query(q.LOST_RECORDS, "dropped by Kafka", ref="C"),
                 query(q.RESTARTS, "restarts", ref="D"),
+                query(q.DROPPED, "given up by {{part}}", ref="G"),
                 query(q.DEAD, "dead letters: {{reason}}", ref="E"),
                 query(q.IGNORED, "ignored: {{reason}}", ref="F"),
             ],
@@ -189,7 +190,7 @@ def _collectors() -> list[Any]:
     polls = style.lines(
         "Polls by result",
         "Polls a second of routers and brokers.",
-        style.MESSAGES,
+        "suffix:polls/s",
         [query(q.POLLS, "{{collector}} {{result}}")],
         size=(6, 8),
     )
@@ -206,7 +207,7 @@ def _collectors() -> list[Any]:
         style.lines(
             "Rows read by the exporter",
             "Rows of each topic a second: used, read again, of windows that are not counted here, or bad.",
-            style.MESSAGES,
+            "suffix:rows/s",
             [query(q.ROWS, "{{topic}} {{result}}")],
             size=(6, 8),
         ),

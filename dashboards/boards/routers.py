@@ -38,13 +38,11 @@ def _table() -> Any:
     columns = {
         "router": "Router",
         "mode": "Mode",
-        "version": "Version",
         "Value #up": "Up",
         "Value #uptime": "Running for",
         "Value #flow": "In",
         "Value #backlog": "Backlog",
         "Value #dropped": "Not delivered",
-        "Value #connections": "Connections",
         "Value #memory": "Memory",
     }
     panel = style.grid(
@@ -57,7 +55,6 @@ def _table() -> Any:
             rows(q.TABLE_FLOW, ref="flow"),
             rows(q.TABLE_BACKLOG, ref="backlog"),
             rows(q.TABLE_DROPPED, ref="dropped"),
-            rows(q.TABLE_CONNECTIONS, ref="connections"),
             rows(q.TABLE_MEMORY, ref="memory"),
         ],
         columns,
@@ -168,7 +165,7 @@ def build() -> dashboard.Dashboard:
         "Credit starved",
         "For how long the worst link has had no credit: its receiver takes nothing.",
         "s",
-        [query(q.STARVED, "{{router}} {{peer}}{{address}}")],
+        [query(q.STARVED, "{{router}} → {{peer}} {{address}}")],
         size=(8, 8),
         steps=((None, style.GREEN), (30, style.RED)),
         show_steps=True,

@@ -60,7 +60,6 @@ ODD: Final = {
     for kind in ("duplicate", "redelivered", "reordered", "late", "unexpected", "foreign", "negative_latency")
 }
 ASKED: Final = _one("sum(rate(probe_schedule_lag_seconds_count{%}[$__rate_interval]))")
-SENT: Final = _one("sum(rate(path_sent_messages_total{%}[$__rate_interval]))")
 RECEIVED: Final = _one('sum(rate(probe_messages_total{%,outcome="received"}[$__rate_interval]))')
 UNSENT: Final = _one("sum by (reason) (rate(path_unsent_messages_total{%}[$__rate_interval]))")
 ENDS: Final = _one("min by (end, site) (probe_end_up{%})")

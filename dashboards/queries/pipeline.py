@@ -28,7 +28,6 @@ UNOBSERVED: Final = expand(
     ' / (sum(increase(path_messages_total{mesh=~"$mesh"}[$__range])) > 0)'
 )
 
-PARTS: Final = expand("up * on (job, instance) group_right () (0 * build_info + 1)")
 PHASES: Final = expand(
     "sum by (phase) (rate(stream_batch_seconds_sum[$__rate_interval]))"
     " / (sum by (phase) (rate(stream_batch_seconds_count[$__rate_interval])) > 0)"
@@ -48,7 +47,7 @@ IGNORED: Final = expand(
     " and sum by (reason) (increase(stream_ignored_total[$__range])) > 0"
 )
 LOST_RECORDS: Final = expand("sum(increase(stream_records_lost_total[$__rate_interval]))")
-DROPPED: Final = expand("sum by (part, reason) (increase(sink_dropped_seconds_total[$__rate_interval]))")
+DROPPED: Final = expand("sum by (part) (increase(sink_dropped_seconds_total[$__rate_interval]))")
 RESTARTS: Final = expand("sum(increase(stream_restarts_total[$__rate_interval]))")
 ENDS: Final = expand('min by (path, end) (probe_end_up{mesh=~"$mesh"})')
 SCHEDULE_LAG: Final = expand(
@@ -60,4 +59,3 @@ POLL_P99: Final = expand(
 )
 OMITTED: Final = expand("sum by (collector, target, entity) (collector_omitted_series) > 0")
 ROWS: Final = expand("sum by (topic, result) (rate(exporter_rows_total[$__rate_interval])) > 0")
-CLOCK_STEPS: Final = expand("sum by (site) (increase(probe_clock_steps_total[$__range]))")

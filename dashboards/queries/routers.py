@@ -63,7 +63,9 @@ END_BACKLOG: Final = _some(
     'topk(10, sum by (router, address) (router_link_undelivered_messages{%,address!~"_internal|"})'
     ' + sum by (router, address) (router_link_unsettled_messages{%,address!~"_internal|"}))'
 )
-STARVED: Final = _some("topk(10, max by (router, peer, address) (router_link_zero_credit_seconds{%}))")
+STARVED: Final = _some(
+    'topk(10, max by (router, peer, address) (router_link_zero_credit_seconds{%,address!~"_internal"}))'
+)
 DELAYED: Final = _some(
     "sum by (router, threshold) (rate(router_delayed_deliveries_total{%}[$__rate_interval]))"
 )
@@ -86,16 +88,12 @@ NOT_UP: Final = _some(
     ' or label_replace(router_link_route_up{%} == 0, "what", "link route", "", ""))'
 )
 DIFFERENCES: Final = expand('sum by (mesh, kind) (mesh_topology_differences{mesh=~"$mesh"})')
-UPTIME: Final = _some("time() - max by (router) (router_start_time_seconds{%})")
 KINDS: Final = _some("max by (mesh, router, flavour, version, mode) (router_info{%})")
-CONNECTIONS: Final = _some("sum by (router) (router_connections{%})")
-LINKS: Final = _some("sum by (router) (router_links{%})")
 ADDRESSES: Final = _some(
     'topk(10, sum by (address) (rate(router_address_deliveries_total{%,flow="ingress"}[$__rate_interval])))'
 )
 TABLE_UP: Final = _some("min by (mesh, router) (router_up{%})")
 TABLE_UPTIME: Final = _some("time() - max by (mesh, router) (router_start_time_seconds{%})")
-TABLE_CONNECTIONS: Final = _some("sum by (mesh, router) (router_connections{%})")
 TABLE_FLOW: Final = _some(
     'sum by (mesh, router) (rate(router_deliveries_total{%,flow="ingress"}[$__rate_interval]))'
 )

@@ -134,7 +134,8 @@ def _job() -> list[Any]:
         style.lines(
             "Put aside",
             "Records in the dead-letter topic by reason, samples and records ignored, records that"
-            " Kafka had dropped before they were read, new starts of the job, and what spools gave up. All are 0 on a good day.",
+            " Kafka had dropped before they were read, new starts of the job, and what spools gave up."
+            " All are 0 on a good day.",
             "short",
             [
                 query(q.DEAD_ALL, "dead letters", ref="A"),

@@ -166,4 +166,7 @@ def _missed(end: End, life: Life, begin_ns: int, deadline_ns: int) -> spans.Span
     gaps = list(end.gaps)
     if life.silent_from_ns is not None and life.stop_ns is not None:
         gaps.append((life.silent_from_ns, life.stop_ns))
+    if life.stop_ns is None and end.frontier_ns < deadline_ns:
+        # Taken for gone, or not known, when the window became final: it has still to tell.
+        gaps.append((end.frontier_ns, deadline_ns))
     return [gap for gap in gaps if gap[0] < deadline_ns and gap[1] > begin_ns and gap[0] < gap[1]]

@@ -81,6 +81,8 @@ class RowOracle:
                 continue
             members.append(end)
             gaps = [*end.missed(), *([(silent, stop)] if silent is not None and stop is not None else [])]
+            if stop is None:
+                gaps.append((end.frontier, deadline))
             gaps = [(a, b) for a, b in gaps if a < b and a < deadline and b > begin]
             if end.role == "sender":
                 sender_gap = sender_gap or bool(gaps)

@@ -21,6 +21,22 @@ def test_an_end_first_seen_after_a_window_was_final_causes_a_revision() -> None:
     assert path.row(0)["flags"] == []
 
 
+def test_what_an_end_has_still_to_tell_of_a_final_window_is_a_gap() -> None:
+    """Both ends begin anew in a window that was final when they had ended: nothing is lost yet."""
+    path, sender, receiver = pair()
+    sender.bye(3.0)
+    receiver.bye(3.0)
+    assert path.revisions(0) == [0]
+    sender, receiver = path.end("sender", start=4.0), path.end("receiver", start=4.0)
+    receiver.alive(5.0)
+    sender.ledger(4, [(0, 1, "accepted")], 5.0)
+    finish(sender, receiver, until=6.0)
+    assert path.row(0)["classes"]["unobserved"] == 1
+    finish(sender, receiver)
+    finish(sender, receiver, until=17.0)
+    assert path.row(0)["classes"] == {"received": 0, "refused": 0, "lost": 1, "unobserved": 0}
+
+
 def late_receiver() -> tuple[Path, Writer, Writer, Writer]:
     """Two receivers' windows final until 25 s, with 10 messages in the first of which 5 came."""
     path = Path(receivers=2)

@@ -138,7 +138,7 @@ def _flags(rows: list[WindowRow]) -> list[str]:
     """A receiver that leaves when everything has arrived misses nothing by it."""
     found = {flag for row in rows for flag in row["flags"]}
     if not any(row["classes"]["unobserved"] for row in rows):
-        found.discard("receiver_gap")
+        found -= {"receiver_gap", "members_missing"}
     return sorted(found)
 
 

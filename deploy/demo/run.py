@@ -69,7 +69,7 @@ def run(*, seconds: int | None, fault: bool, json_file: Path | None, state_dir: 
 
 def _tell_story(stack: Stack, stopping: threading.Event, shown: _Screen) -> None:
     try:
-        story.play(stack, stopping, shown.tell)
+        story.play(stack, shown.seen, stopping, shown.tell)
     except Exception:  # noqa: BLE001 -- the rest goes on being shown, with the reason told
         if not stopping.is_set():
             _log.exception("the story of the fault broke off")
@@ -90,6 +90,7 @@ class _Screen:
         self._stack = stack
         self._began = began
         self.first_result_seconds: float | None = None
+        self.seen = threading.Event()  # results
         self.story: list[str] = []
 
     def tell(self, text: str) -> None:
@@ -110,6 +111,7 @@ class _Screen:
                     self.first_result_seconds = round(time.monotonic() - self._began, 1)
                     until = None if seconds is None else time.monotonic() + seconds
                     self.tell("first results are on the screen")
+                    self.seen.set()
                 if self._console.is_terminal:
                     live.update(self._render(state), refresh=True)
             last = self._state()
@@ -148,6 +150,7 @@ def _print_summary(console: Console, summary: dict[str, Any]) -> None:
         table.add_column(column, justify="right")
     for name, book in summary["paths"].items():
         table.add_row(Text(name), *(f"{book[column]:,}" for column in columns))
+    console.print()
     console.print(table)
     memory = ", ".join(f"{name} {size / 2**20:,.0f}" for name, size in summary["memory_bytes"].items())
     console.print(

@@ -12,13 +12,16 @@ from collectors import events, topics
 from deploy.demo.stack import Stack
 
 _VICTIM = "B"
-_CALM_SECONDS = 15.0
+_CALM_SECONDS = 12.0
 _DOWN_SECONDS = 8.0
 
 
-def play(stack: Stack, stopping: threading.Event, tell: Callable[[str], None]) -> None:
-    """Kill it after a while, and start it again; each step is told, and recorded as an event."""
+def play(stack: Stack, seen: threading.Event, stopping: threading.Event, tell: Callable[[str], None]) -> None:
+    """Kill it a while after results were `seen`, and start it again; each step is told, and is an event."""
     router = stack.network.routers[_VICTIM]
+    while not seen.wait(0.2):
+        if stopping.is_set():
+            return
     if stopping.wait(_CALM_SECONDS):
         return
     began_ns = time.time_ns()

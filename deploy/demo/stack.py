@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import dashboards
@@ -13,18 +13,13 @@ from deploy.demo.config import write_config
 from deploy.embedded import grafana, http, prometheus
 from deploy.embedded.network import Network
 from deploy.embedded.ports import LOOPBACK, free_port
-from deploy.embedded.process import Part
+from deploy.embedded.process import Part, Process
 from deploy.embedded.stand_in import StandIn
 from deploy.embedded.supervisor import Supervisor
 from deploy.errors import Problem
 
 Say = Callable[[str], None]
-_PARTS = (
-    "export",
-    "collect",
-    "probe",
-    "stream",
-)  # the last takes longest, and what it has to read waits in Kafka
+_PARTS = ("export", "collect", "probe", "stream")
 _START_SECONDS = 150.0  # on a quiet machine it takes ten; a busy one is no failure
 _DASHBOARDS = Path(dashboards.__file__).parent
 
@@ -47,6 +42,8 @@ class Stack:
         self.network = Network(supervisor, stand_ins=stand_ins)
         self._counts = counts
         self.config_file = Path()
+        self._pool = ThreadPoolExecutor(len(_PARTS))
+        self._starting: list[Future[Process]] = []
         self.urls = {"live page": self.url("export") + "/", "metrics": self.url("export") + "/metrics"}
         self.began = time.monotonic()
 
@@ -68,20 +65,27 @@ class Stack:
             self._start_grafana(prometheus_url)
 
     def start_network(self) -> None:
-        """What is watched."""
-        self._say("starting Kafka, Artemis and three routers")
+        """What is watched; Spark, which takes longest and needs only Kafka, starts beside it."""
+        self._say("starting Kafka, Spark, Artemis and three routers")
+        self.network.start_kafka()
+        directory = self._supervisor.directory("demo", fresh=True)
+        self.config_file = write_config(self.network, directory, self._listen["export"], self._counts)
+        self._start("stream")
         self.network.start()
         kind = "stand-ins of Inflight's own" if self.stand_ins else self.network.routers["A"].program.name
         self._say(f"the routers are {kind}")
 
     def start_parts(self) -> None:
-        """Inflight's own parts, all at once: each can wait for the others."""
-        directory = self._supervisor.directory("demo", fresh=True)
-        self.config_file = write_config(self.network, directory, self._listen["export"], self._counts)
-        self._say("starting probes, collectors, the Spark job and the exporter")
-        with ThreadPoolExecutor(len(_PARTS)) as pool:
-            for started in [pool.submit(self._supervisor.start, self._part(name)) for name in _PARTS]:
-                started.result()
+        """Inflight's other parts, all at once: each can wait for the others."""
+        self._say("starting probes, collectors and the exporter")
+        for name in _PARTS:
+            if name != "stream":
+                self._start(name)
+        for started in self._starting:
+            started.result()
+
+    def _start(self, name: str) -> None:
+        self._starting.append(self._pool.submit(self._supervisor.start, self._part(name)))
 
     def _part(self, name: str) -> Part:
         argv = [

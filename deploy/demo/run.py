@@ -144,7 +144,7 @@ def _has_results(state: dict[str, Any]) -> bool:
 
 
 def _print_summary(console: Console, summary: dict[str, Any]) -> None:
-    table = Table("path", title="What became of every message sent", title_justify="left")
+    table = Table("path", title="What became of every message sent", title_justify="left", box=None)
     columns = ("sent", "received", "refused", "lost", "unobserved", "duplicate", "unaccounted")
     for column in columns:
         table.add_column(column, justify="right")

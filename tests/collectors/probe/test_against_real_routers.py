@@ -1,0 +1,61 @@
+"""Probes through a line of real routers, qdrouterd or skrouterd, where one is on the PATH."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from helpers import optional
+
+from deploy.embedded.network import Network
+from deploy.embedded.routers import real_program
+from deploy.embedded.supervisor import Supervisor
+
+
+@pytest.fixture(scope="module")
+def line(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
+    """A - B - C."""
+    if real_program() is None:
+        optional("qdrouterd or skrouterd")
+    with Supervisor(tmp_path_factory.mktemp("real-line")) as supervisor:
+        yield Network(supervisor, kafka=False, artemis=False).start()
+
+
+def _config(line: Network, path: str) -> str:
+    ends = "\n".join(f"  {name}: {{url: '{router.url}'}}" for name, router in line.routers.items())
+    return f"""
+endpoints:
+{ends}
+defaults: {{window: 1s, settle: 1s, rate: 200/s, count: 100}}
+paths: {{p: {{from: A, {path}}}}}
+"""
+
+
+@pytest.mark.parametrize("presettled", ["false", "true"])
+def test_all_arrive_over_two_hops(line: Network, run: Any, presettled: str) -> None:
+    """Every message is received, with the outcome that the routers pass back."""
+    address = f"inflight/real-{presettled}"
+    measured = run(_config(line, f"to: C, address: '{address}', presettled: {presettled}"))
+    measured.wait_finished()
+    measured.finish()
+    assert measured.total("p") == {"sent": 100, "received": 100, "due": 100}
+
+
+def test_a_multicast_reaches_each_receiver(line: Network, run: Any) -> None:
+    """Each of the flow's paths accounts for all messages."""
+    measured = run(_config(line, "to: [B, C], address: multicast/inflight-real"))
+    measured.wait_finished()
+    measured.finish()
+    for path in ("p/B", "p/C"):
+        assert measured.total(path) == {"sent": 100, "received": 100, "due": 100}
+
+
+def test_competing_receivers_share_what_two_senders_send(line: Network, run: Any) -> None:
+    """Two senders and three receivers: nothing is counted twice, nothing is missing."""
+    measured = run(_config(line, "to: C, address: inflight/real-shared, senders: 2, receivers: 3"))
+    measured.wait_finished()
+    measured.finish()
+    total = measured.total("p")
+    assert total["sent"] == total["received"] == total["due"]
+    assert "lost" not in total

@@ -8,7 +8,6 @@ import itertools
 import logging
 import os
 import select
-import threading
 import time
 from collections import deque
 from collections.abc import Callable
@@ -93,11 +92,6 @@ class Loop:
                 self.round()
         finally:
             self._stopping = False
-
-    def run_in_thread(self, name: str) -> threading.Thread:
-        thread = threading.Thread(target=self.run, name=name)
-        thread.start()
-        return thread
 
     def round(self) -> None:
         """Wait for the next thing to happen, and do all that is due."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -45,7 +44,6 @@ class Stack:
         self._pool = ThreadPoolExecutor(len(_PARTS))
         self._starting: list[Future[Process]] = []
         self.urls = {"live page": self.url("export") + "/", "metrics": self.url("export") + "/metrics"}
-        self.began = time.monotonic()
 
     @property
     def stand_ins(self) -> bool:

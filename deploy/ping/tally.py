@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collectors.paths import Path
-from collectors.records import OUTCOMES, SECOND_NS, Record, decode
+from collectors.records import SECOND_NS, Record, decode
 from deploy.ping.figures import Latencies, percentiles_of, summary
 from streaming.accounting import PathState
 from streaming.histogram import Histogram
@@ -61,14 +61,6 @@ class Tally:
     @property
     def lost(self) -> int:
         return sum(row["classes"]["lost"] for row in self.last_rows())
-
-    def outcome_counts(self) -> Counter[str]:
-        found: Counter[str] = Counter()
-        for record in self.ledgers.values():
-            if record.ledger is not None:
-                for length, outcome in zip(record.ledger.length, record.ledger.outcome, strict=True):
-                    found[OUTCOMES[outcome]] += int(length)
-        return found
 
     def last_rows(self) -> list[WindowRow]:
         """The newest revision of each window."""

@@ -11,7 +11,7 @@ from collectors.records import UNSENT_REASONS
 from streaming.exporter.hdr import reached
 from streaming.exporter.moves import MOVES, steps
 from streaming.exporter.slo import Objective
-from streaming.rows import CLASSES, Class, Latency, WindowRow
+from streaming.rows import CLASSES, Latency, WindowRow
 
 Result = Literal["used", "repeat", "old"]
 BASES: Final = ("response", "service")
@@ -166,13 +166,6 @@ def _below(latency: Latency | None, bounds_ns: Sequence[int]) -> list[int]:
     if latency is None or not latency["count"]:
         return [0] * len(bounds_ns)
     return reached(latency["hdr"]).at_or_below(bounds_ns)
-
-
-def class_after(counts: Mapping[str, int], name: Class) -> int:
-    """Messages of a class with all later revisions, not at first finality."""
-    gained = sum(n for key, n in counts.items() if key.startswith("moved.") and key.endswith(f">{name}"))
-    gone = sum(n for key, n in counts.items() if key.startswith(f"moved.{name}>"))
-    return counts[f"class.{name}"] + gained - gone
 
 
 def _add(counts: dict[str, int], key: str, value: int) -> None:

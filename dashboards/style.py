@@ -48,6 +48,7 @@ PATH_STATES: Final = {
 
 MESSAGES: Final = "suffix:msg/s"
 _WIDE: Final = 12
+_SPARK_POINTS: Final = 100  # a cell is no wider, and hundreds of paths have one each
 # Where all is 0 the axis would go to 100.
 _SOFT_MOST: Final = {"short": 1, MESSAGES: 1, "s": 0.001, "percentunit": 0.01}
 
@@ -66,6 +67,11 @@ def instant(expression: str, legend: str = "", *, ref: str = "A") -> prometheus.
 def rows(expression: str, *, ref: str = "A") -> prometheus.Dataquery:
     """The same as a table: a row for each series, a column for each label."""
     return instant(expression, ref=ref).format(prometheus_models.PromQueryFormat.TABLE)
+
+
+def moments(expression: str, *, ref: str) -> prometheus.Dataquery:
+    """Over the shown time as a table: a row for each series and moment, for `grid` to make lines of."""
+    return query(expression, ref=ref).format(prometheus_models.PromQueryFormat.TABLE)
 
 
 def thresholds(steps: Steps) -> dashboard.ThresholdsConfig:
@@ -266,22 +272,37 @@ def grid(
     sort: str | None = None,
     steps: Steps = PLAIN,
     none: str = "–",
+    group: tuple[str, ...] = (),
+    sparks: tuple[str, ...] = (),
 ) -> table.Panel:
-    """A table; `columns` are the fields that are shown, in this order, with the words above them."""
+    """A table; `columns` are the fields that are shown, in this order, with the words above them.
+
+    With `group` a row for each of these labels' values; `sparks` are then fields of moments: lines in cells.
+    """
+    if group:
+        kept = {name: _kept(name, sparks) for name in columns if name not in group}
+        columns = {
+            name if name in group else f"{name} ({kept[name]})": word for name, word in columns.items()
+        }
     organised = {
         "renameByName": columns,
         "indexByName": {name: index for index, name in enumerate(columns)},
         "excludeByName": {},
     }
-    include = "^(" + "|".join(columns).replace("#", r"\#") + ")$"
-    panel = _common(table.Panel(), title, about, "short", steps, size)
+    include = "^(" + "|".join(name.replace("(", r"\(").replace(")", r"\)") for name in columns) + ")$"
+    panel = _common(table.Panel(), title, about, "short", steps, size).targets(queries)
+    if group:
+        # Works in every Grafana 10; "time series to table" does, too, but only from 10.2 on, and without it
+        # the whole table would be an error.
+        fields = {name: {"aggregations": [], "operation": "groupby"} for name in group} | {
+            name: {"aggregations": [how], "operation": "aggregate"} for name, how in kept.items()
+        }
+        panel = panel.with_transformation(models.DataTransformerConfig("groupBy", options={"fields": fields}))
+        panel = panel.max_data_points(_SPARK_POINTS)
     panel = (
-        panel.targets(queries)
-        .with_transformation(models.DataTransformerConfig("merge", options={}))
+        panel.with_transformation(models.DataTransformerConfig("merge", options={}))
         .with_transformation(
-            models.DataTransformerConfig(
-                "filterFieldsByName", options={"include": {"pattern": include.replace(r"\#", "#")}}
-            )
+            models.DataTransformerConfig("filterFieldsByName", options={"include": {"pattern": include}})
         )
         .with_transformation(models.DataTransformerConfig("organize", options=organised))
         .cell_height(common_models.TableCellHeight.SM)
@@ -293,3 +314,8 @@ def grid(
         panel = panel.sort_by([common.TableSortByFieldState().display_name(sort).desc(True)])
     built: table.Panel = panel
     return built
+
+
+def _kept(field: str, sparks: tuple[str, ...]) -> str:
+    """What is kept of a group's values: of a query of the state there is only one."""
+    return "allValues" if field in sparks else "last"

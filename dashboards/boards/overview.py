@@ -127,49 +127,58 @@ def _table() -> Any:
         "Value #state": "State",
         "Value #p50": "p50",
         "Value #p99": "p99",
+        "Value #spark": "p99 over time",
         "Value #share": "p99 of bound",
         "Value #worst": "Max",
         "Value #rate": "Received",
         "Value #missing": "Missing",
         "Value #lost": "Lost",
+        "Value #budget": "Budget left",
         "Value #age": "Last received",
     }
     panel = style.grid(
         "All paths",
-        "The worst first. p50 and max: of the newest final window; p99: of five minutes; lost: in"
-        " the shown time; received: live. Click a path for its own page."
+        "The worst first. p50 and max: of the newest final window; p99: of five minutes, its line and lost:"
+        " of the shown time, each line by its own least and most; received: live; budget left: of the"
+        " path's objective that has least left of 30 days. Click a path for its own page."
         f" {_LATER}",
         [
             rows(q.STATE, ref="state"),
             rows(q.P50, ref="p50"),
             rows(q.P99, ref="p99"),
+            style.moments(q.SPARK, ref="spark"),
             rows(q.SHARE_OF_BOUND, ref="share"),
             rows(q.WORST, ref="worst"),
             rows(q.RECEIVED, ref="rate"),
             rows(q.MISSING, ref="missing"),
             rows(q.LOST, ref="lost"),
+            rows(q.BUDGET_LEAST, ref="budget"),
             rows(q.AGE, ref="age"),
         ],
         columns,
-        size=(24, 8),
+        size=(24, 9),
         sort="State",
+        group=("path", "mesh"),
+        sparks=("Value #spark",),
     )
     override(panel, "Path", links=[TO_PATH], custom__minWidth=120)
+    override(panel, "Mesh", custom__width=90)
     override(
         panel,
         "State",
         mappings=style.mappings(style.PATH_STATES),
         custom__cellOptions={"type": "color-background", "mode": "basic"},
-        custom__width=130,
+        custom__width=110,
     )
-    for name in ("p50", "p99", "Max", "Last received"):
-        override(panel, name, unit="s", decimals=1, custom__width=120)
+    for name in ("p50", "p99", "Max"):
+        override(panel, name, unit="s", decimals=1, custom__width=85)
     override(
         panel,
-        "Last received",
-        thresholds=style.thresholds(style.AGE),
-        custom__cellOptions={"type": "color-text"},
-        custom__width=120,
+        "p99 over time",
+        unit="s",
+        color=style.colour(style.BLUE),
+        custom__cellOptions={"type": "sparkline", "hideValue": True, "lineInterpolation": "linear"},
+        custom__width=220,
     )
     override(
         panel,
@@ -182,33 +191,23 @@ def _table() -> Any:
         custom__cellOptions={"type": "gauge", "mode": "basic", "valueDisplayMode": "color"},
         custom__width=130,
     )
-    override(panel, "Received", unit=style.MESSAGES, decimals=1, custom__width=130)
+    override(panel, "Received", unit=style.MESSAGES, decimals=1, custom__width=110)
     for name in ("Missing", "Lost"):
-        override(
-            panel,
-            name,
-            thresholds=style.thresholds(style.NONE_IS_GOOD),
-            custom__cellOptions={"type": "color-text"},
-            custom__width=100,
-        )
+        _coloured(panel, name, style.NONE_IS_GOOD, custom__width=80)
+    _coloured(panel, "Budget left", style.BUDGET, unit="percentunit", decimals=0, custom__width=100)
+    _coloured(panel, "Last received", style.AGE, unit="s", decimals=1, custom__width=110)
     return panel
 
 
-def _sparks() -> Any:
-    panel = style.figures(
-        "p99 of the bound",
-        "Response p99 of the last minute over the bound of the path's latency objective: above 100"
-        " % it is too slow."
-        " The line is the shown time.",
-        "percentunit",
-        [query(q.SPARK, "{{path}}")],
-        size=(24, 4),
-        steps=style.SHARE_OF_BOUND,
-        sparkline=True,
-        names=True,
-        none="no latency objective",
+def _coloured(panel: Any, name: str, steps: style.Steps, **properties: object) -> Any:
+    """A column whose figures have the colours of the thresholds."""
+    return override(
+        panel,
+        name,
+        thresholds=style.thresholds(steps),
+        custom__cellOptions={"type": "color-text"},
+        **properties,
     )
-    return override(panel, "/.*/", links=[TO_PATH_OF_SERIES], decimals=0)
 
 
 def build() -> dashboard.Dashboard:
@@ -226,7 +225,7 @@ def build() -> dashboard.Dashboard:
         size=(24, 7),
     )
     board = board.with_panel(override(timeline, "/.*/", links=[TO_PATH_OF_SERIES]))
-    board = board.with_panel(_table()).with_panel(_sparks())
+    board = board.with_panel(_table())
     board = board.with_row(Row("What is wrong, and for how long it may be"))
     missing = style.lines(
         "Missing, not final yet",

@@ -42,14 +42,14 @@ WORST: Final = expand(
     'max by (mesh, path) (path_window_latency_seconds{mesh=~"$mesh",basis="response",quantile="1"})'
 )
 SHARE_OF_BOUND: Final = expand(f"{P99} / on (mesh, path) min by (mesh, path) (path_slo_bound_seconds)")
-# Over a minute, for the line to follow what happens.
+# A path of which nothing came has a gap in its line: all lines are as long.
 SPARK: Final = expand(
-    "max by (path) (histogram_quantile(0.99, sum by (le, mesh, path)"
-    ' (rate(path_response_latency_seconds_bucket{mesh=~"$mesh"}[1m])))'
-    " / on (mesh, path) min by (mesh, path) (path_slo_bound_seconds))"
+    "histogram_quantile(0.99, sum by (le, mesh, path)"
+    ' (rate(path_response_latency_seconds_bucket{mesh=~"$mesh"}[$__rate_interval])))'
+    ' or max by (mesh, path) (path_info{mesh=~"$mesh"}) * nan'
 )
 RECEIVED: Final = expand(
-    'sum by (mesh, path) (rate(probe_messages_total{mesh=~"$mesh",outcome="received"}[$__rate_interval]))'
+    'sum by (mesh, path) (rate(probe_messages_total{mesh=~"$mesh",outcome="received"}[1m]))'
 )
 MISSING: Final = expand('max by (mesh, path) (path_suspect_messages{mesh=~"$mesh"})')
 AGE: Final = expand(
@@ -72,6 +72,7 @@ BUDGET: Final = expand(
     ' / (1 - max by (mesh, path, slo) (path_slo_objective_ratio{mesh=~"$mesh"}))'
 )
 BUDGET_WORST: Final = f"bottomk(8, {BUDGET})"
+BUDGET_LEAST: Final = f"min by (mesh, path) ({BUDGET})"
 
 WORST_P99: Final = f"topk(5, {P99})"
 MISSING_BY_PATH: Final = expand('sum by (path) (path_suspect_messages{mesh=~"$mesh"})')

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -113,6 +114,34 @@ def test_percentiles_are_not_averaged(name: str) -> None:
     for panel in BOARDS[name]["panels"]:
         text = json.dumps(panel.get("options", {}))
         assert '"mean"' not in text, panel["title"]
+
+
+def test_the_table_of_paths_tells_the_course_of_each() -> None:
+    """A row for each path with a line of its p99, colours by objective, and a link to the path's own page."""
+    table = next(p for p in BOARDS["overview"]["panels"] if p["title"] == "All paths")
+    steps = {step["id"]: step["options"] for step in table["transformations"]}
+    grouped = steps["groupBy"]["fields"]
+    assert {name for name, how in grouped.items() if how["operation"] == "groupby"} == {"path", "mesh"}
+    assert grouped["Value #spark"]["aggregations"] == ["allValues"]
+    spark = next(t for t in table["targets"] if t["refId"] == "spark")
+    assert (spark["range"], spark["format"]) == (True, "table")
+    assert table["maxDataPoints"] == 100  # of hundreds of paths
+    # What groupBy calls a field is what the next steps look for.
+    made = {f"{name} ({how['aggregations'][0]})" for name, how in grouped.items() if how["aggregations"]}
+    shown = steps["organize"]["renameByName"]
+    assert shown.keys() == made | {"path", "mesh"}
+    assert all(re.fullmatch(steps["filterFieldsByName"]["include"]["pattern"], name) for name in shown)
+    assert made == {
+        f"Value #{t['refId']} ({'allValues' if t is spark else 'last'})" for t in table["targets"]
+    }
+    fields = {
+        one["matcher"]["options"]: {p["id"]: p["value"] for p in one["properties"]}
+        for one in table["fieldConfig"]["overrides"]
+        if one["matcher"]["id"] == "byName"
+    }
+    assert fields["p99 over time"]["custom.cellOptions"]["type"] == "sparkline"
+    assert fields["p99 of bound"]["thresholds"]["steps"][-1] == {"value": 1, "color": "red"}
+    assert fields["Path"]["links"][0]["url"].startswith("/d/inflight-path?")
 
 
 def test_variables_are_filled_for_trying_queries() -> None:

@@ -1,4 +1,4 @@
-"""The live table of a terminal: paths, and below them the routers, links and queues; fits 80 columns."""
+"""The live table of a terminal: events, paths, and below them routers, links and queues; fits 80 columns."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from dashboards.happened import happened
 from streaming.words import WORDS, seconds
 
 Json = dict[str, Any]
@@ -28,32 +29,33 @@ COLOURS: Final = {
 }
 _UNKNOWN: Final = "–"
 _FIGURES: Final = {"p50": 6, "p99": 7, "max": 7, "rate": 6, "lost": 5, "jitter": 6, "age": 5}  # least width
-_ROUTERS: Final = 8
-_LINKS: Final = 6
-_QUEUES: Final = 6
+# How many are shown of the network, where there is room for them.
+_MOST: Final = {"routers": 8, "edges": 6, "queues": 6}
+_LEAST: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How to show it: which column sorts, which names, from which row on and how many."""
+    """How to show it: which column sorts, which names, which rows, and how high the screen is."""
 
     sort: str = "state"
     reverse: bool = False
     filter: str = ""
     offset: int = 0
     rows: int | None = None
+    height: int | None = None
 
 
 def screen(state: Json, width: int, choice: Choice | None = None) -> RenderableType:
     """The whole, as `inflight top` and `inflight demo` show it."""
     choice = choice or Choice()
-    parts: list[RenderableType] = [_title(state, choice), _paths(state, width, choice)]
+    parts: list[RenderableType] = [_title(state, choice), *_events(state), _paths(state, width, choice)]
     if state["routers"]:
-        parts.append(_routers(state))
+        parts.append(_routers(state, choice))
     if state["edges"]:
-        parts.append(_edges(state))
+        parts.append(_edges(state, choice))
     if state["queues"]:
-        parts.append(_queues(state))
+        parts.append(_queues(state, choice))
     return Group(*parts)
 
 
@@ -75,6 +77,13 @@ def _title(state: Json, choice: Choice) -> Text:
     if state["not_ready"]:
         text.append(f"\nnot ready: {state['not_ready']}", style="yellow")
     return text
+
+
+def _events(state: Json) -> list[Text]:
+    return [
+        Text(clean(line), style="bold cyan" if now else "cyan", no_wrap=True, overflow="ellipsis")
+        for now, line in happened(state)
+    ]
 
 
 def _paths(state: Json, width: int, choice: Choice) -> Table:
@@ -118,10 +127,11 @@ def _row(path: Json, now_seconds: float) -> list[Text]:
     ]
 
 
-def _routers(state: Json) -> Table:
+def _routers(state: Json, choice: Choice) -> Table:
+    most = _most("routers", choice)
     table = _small("router", "state", "waiting", "unsettled", "msg/s", "version")
     routers = sorted(state["routers"], key=lambda router: (router["up"], router["router"]))
-    for router in routers[:_ROUTERS]:
+    for router in routers[:most]:
         table.add_row(
             Text(clean(router["router"])),
             _up(router),
@@ -130,14 +140,15 @@ def _routers(state: Json) -> Table:
             Text(_rate(router["rate"])),
             Text(clean(router["version"])),
         )
-    _and_more(table, len(routers) - _ROUTERS)
+    _and_more(table, len(routers) - most)
     return table
 
 
-def _edges(state: Json) -> Table:
+def _edges(state: Json, choice: Choice) -> Table:
+    most = _most("edges", choice)
     table = _small("link", "state", "waiting", "unsettled", "msg/s")
     edges = sorted(state["edges"], key=lambda edge: (edge["up"], edge["id"]))
-    for edge in edges[:_LINKS]:
+    for edge in edges[:most]:
         table.add_row(
             Text(f"{clean(edge['source'])} — {clean(edge['target'])}"),
             _up(edge),
@@ -145,14 +156,15 @@ def _edges(state: Json) -> Table:
             Text(count(edge["unsettled"])),
             Text(_rate(edge["rate"])),
         )
-    _and_more(table, len(edges) - _LINKS)
+    _and_more(table, len(edges) - most)
     return table
 
 
-def _queues(state: Json) -> Table:
+def _queues(state: Json, choice: Choice) -> Table:
+    most = _most("queues", choice)
     table = _small("queue", "broker", "messages", "consumers", "in/s", "out/s")
     queues = sorted(state["queues"], key=lambda queue: (-queue["messages"], queue["queue"]))
-    for queue in queues[:_QUEUES]:
+    for queue in queues[:most]:
         idle = queue["messages"] and not queue["consumers"]
         table.add_row(
             Text(clean(queue["queue"])),
@@ -164,7 +176,7 @@ def _queues(state: Json) -> Table:
                 for name in ("in_rate", "out_rate")
             ),
         )
-    _and_more(table, len(queues) - _QUEUES)
+    _and_more(table, len(queues) - most)
     return table
 
 
@@ -190,12 +202,20 @@ def _and_more(table: Table, hidden: int) -> None:
         table.add_row(Text(f"… and {hidden} more", style="dim"))
 
 
-def below(state: Json) -> int:
-    """How many lines the network takes below the paths."""
-    shown = (("routers", _ROUTERS), ("edges", _LINKS), ("queues", _QUEUES))
-    return sum(
-        1 + min(len(state[name]), most) + (len(state[name]) > most) for name, most in shown if state[name]
-    )
+def _most(what: str, choice: Choice) -> int:
+    """How many lines of a part of the network: fewer on a small screen, for paths come first."""
+    if choice.height is None:
+        return _MOST[what]
+    return max(_LEAST, min(_MOST[what], (choice.height - 12) // 3 - 2))
+
+
+def around(state: Json, choice: Choice) -> int:
+    """How many lines events and network take above and below the paths."""
+    network = 0
+    for name in _MOST:
+        count_, most = len(state[name]), _most(name, choice)
+        network += (1 + min(count_, most) + (count_ > most)) if count_ else 0
+    return len(happened(state)) + network
 
 
 def latency(value: float | None) -> str:

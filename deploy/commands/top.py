@@ -16,7 +16,7 @@ from rich.live import Live
 from rich.text import Text
 
 from dashboards.keys import Keys
-from dashboards.terminal import SORTS, Choice, below, screen, selected
+from dashboards.terminal import SORTS, Choice, around, screen, selected
 from dashboards.viewer import Viewer
 from deploy.errors import Problem
 from deploy.signals import stop_on_signals
@@ -95,11 +95,11 @@ def _watch(url: str, console: Console, viewer: Viewer, state: dict[str, Any]) ->
 
 
 def _render(reader: _Reader, viewer: Viewer, console: Console) -> Group:
-    choice = replace(viewer.choice, rows=_rows(reader.state, console))
+    choice = replace(viewer.choice, rows=_rows(reader.state, console), height=console.height)
     foot = Text(reader.trouble, style="bold red") if reader.trouble else Text(viewer.foot(), style="dim")
     return Group(screen(reader.state, console.width, choice), foot)
 
 
 def _rows(state: dict[str, Any], console: Console) -> int:
-    """How many paths fit, with the network below them and the lines around."""
-    return max(3, console.height - 5 - below(state))
+    """How many paths fit, with events above, the network below and the lines around."""
+    return max(3, console.height - 5 - around(state, Choice(height=console.height)))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
+from collectors.events import Event
 from streaming.exporter.core import Exporter
 from streaming.exporter.path import Path, Point
 from streaming.exporter.status import status
@@ -34,10 +36,16 @@ def snapshot(exporter: Exporter, not_ready: str | None = None) -> Json:
                     "paths": list(event.paths),
                     "text": event.text,
                 }
-                for event in list(exporter.events)[-EVENTS_SHOWN:]
+                for event in _told_once(exporter.events)[-EVENTS_SHOWN:]
             ],
             **exporter.network.view(now_ns),
         }
+
+
+def _told_once(events: Iterable[Event]) -> list[Event]:
+    """Without what was told of a beginning, once the same has been told with its end."""
+    ended = {(event.at_ns, event.kind, event.paths) for event in events if event.until_ns is not None}
+    return [e for e in events if e.until_ns is not None or (e.at_ns, e.kind, e.paths) not in ended]
 
 
 def _path(exporter: Exporter, path: Path, now_ns: int) -> Json:

@@ -20,12 +20,13 @@ from typing import Any
 import pytest
 from helpers import free_port
 from made_exporter import Served, recent
-from made_rows import live, window
+from made_rows import SECOND, live, window
 from rich.cells import cell_len
 from rich.console import Console
 
+from collectors.events import Event, Kind
 from dashboards.keys import split
-from dashboards.terminal import Choice, clean, count, latency, screen
+from dashboards.terminal import Choice, around, clean, count, latency, screen
 from dashboards.viewer import Viewer
 from streaming.exporter.view import snapshot
 from streaming.words import seconds
@@ -89,6 +90,52 @@ def test_marks_lower_bounds_and_names_nothing_it_does_not_know(served: Served) -
 def test_names_cannot_steer_the_terminal() -> None:
     """Control characters become dots."""
     assert clean("a\x1b[2Jb\x07\u202ec") == "a·[2Jb··c"
+
+
+def test_tells_faults_and_works(served: Served) -> None:
+    """What goes on comes first, then the newest; when, for how long and where; old ones are left out."""
+    now = time.time_ns() - 5 * SECOND
+
+    def add(at: int, until: int | None, kind: Kind, text: str, *paths: str) -> None:
+        until_ns = None if until is None else now + until * SECOND
+        served.exporter.apply_event(Event(now + at * SECOND, until_ns, kind, paths, text))
+
+    add(-9_000, None, "deploy", "long ago")
+    add(-600, 3_000, "maintenance", "new cable", "east-*", "orders")
+    add(-300, None, "deploy", "broker 2.44")
+    add(-60, -30, "fault", "router B\x1b[2J down")
+    lines = printed(snapshot(served.exporter))[1:4]
+    assert re.fullmatch(r"maintenance now, until \d\d:\d\d:\d\d \(east-\*, orders\): new cable", lines[0])
+    assert re.fullmatch(r"fault 6\d s ago, for 30 s: router B·\[2J down", lines[1])
+    assert re.fullmatch(r"deploy 5 min ago: broker 2\.44", lines[2])
+    add(-60, None, "fault", "router B killed")  # told in full above
+    assert printed(snapshot(served.exporter))[1:4] == lines
+    add(1_000, None, "deploy", "soon")
+    add(-9, None, "fault", "x" * 200)
+    lines = printed(snapshot(served.exporter))
+    assert max(map(cell_len, lines)) <= 80
+    assert re.match(r"deploy from \d\d:\d\d:\d\d: soon$", lines[2])
+    assert not any("long ago" in line or "2.44" in line for line in lines)
+
+
+@pytest.mark.parametrize("height", [24, 30, 50])
+def test_a_large_mesh_leaves_room_for_the_paths(served: Served, height: int) -> None:
+    """With many of everything a screen of 24 lines still shows four paths, and nothing is below its edge."""
+    for number in range(40):
+        served.exporter.apply_window(window(f"path-{number}", recent()))
+        event = Event(time.time_ns(), None, "fault", (), str(number))
+        served.exporter.apply_event(event)
+    names = [f"r{number}" for number in range(20)]
+    mesh = [{"kind": "router", "router": name, "up": True} for name in names]
+    mesh += [{"kind": "edge", "source": "r0", "target": name, "up": True, "cost": 1} for name in names[1:]]
+    served.put_router("", "mesh", mesh)
+    served.put_broker("b", "queue", [{"queue": name, "address": name, "messages": 1} for name in names])
+    state = snapshot(served.exporter)
+    rows = height - 5 - around(state, Choice(height=height))
+    lines = printed(state, 80, Choice(rows=rows, height=height))
+    assert len(lines) < height
+    assert sum(line.startswith(("path-", "east-west")) for line in lines) == rows >= 4
+    assert len(printed(state)) > 40  # a pipe has no height
 
 
 @pytest.mark.parametrize(

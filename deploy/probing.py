@@ -10,8 +10,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from collectors.config import Config
 from collectors.metrics import CATALOGUE
 from collectors.paths import Path, resolve
+from collectors.probe.lag import BOUNDS_SECONDS
 from collectors.probe.prober import Prober
-from collectors.probe.sender import LAG_BOUNDS_SECONDS
 from collectors.records import OUTCOMES
 from collectors.sink import KafkaSink
 from deploy.errors import Problem
@@ -75,9 +75,9 @@ class ProbeMetrics:
             up.add_metric([path.mesh, path.name, name, self._site], int(sender.up))
             for outcome, count in zip(OUTCOMES, sender.outcomes, strict=True):
                 messages.add_metric([path.mesh, path.name, name, outcome], count)
-            counts, total = lags.get((path.mesh, path.name), ([0] * len(sender.lag_counts), 0))
-            summed = [a + b for a, b in zip(counts, sender.lag_counts, strict=True)]
-            lags[path.mesh, path.name] = summed, total + sender.lag_sum_ns
+            counts, total = lags.get((path.mesh, path.name), ([0] * len(sender.lag.counts), 0))
+            summed = [a + b for a, b in zip(counts, sender.lag.counts, strict=True)]
+            lags[path.mesh, path.name] = summed, total + sender.lag.sum_ns
         for receiver in list(self._prober.receivers):
             path, name = receiver.path, f"receiver/{receiver.name}"
             up.add_metric([path.mesh, path.name, name, self._site], int(receiver.link_up))
@@ -85,7 +85,7 @@ class ProbeMetrics:
             messages.add_metric([path.mesh, path.name, name, "foreign"], receiver.foreign)
         for labels, (counts, total_ns) in lags.items():
             buckets, below = [], 0
-            for bound, count in zip((*map(str, LAG_BOUNDS_SECONDS), "+Inf"), counts, strict=True):
+            for bound, count in zip((*map(str, BOUNDS_SECONDS), "+Inf"), counts, strict=True):
                 below += count
                 buckets.append((bound, below))
             lag.add_metric(list(labels), buckets, total_ns / 1e9)

@@ -14,17 +14,18 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import cproton as c
-from cproton_ffi import ffi, lib
+from cproton_ffi import lib
 from proton import Connection as Engine
 from proton import Transport
 
 from collectors.amqp import Options
 from collectors.probe.dial import Dialler
-from collectors.probe.link import Link, condition_text, error_text
+from collectors.probe.link import Link
 from collectors.probe.loop import Loop, Timer
+from collectors.probe.pipe import Pipe
+from collectors.probe.reasons import condition_text, error_text, with_hint
 
 _log: Final = logging.getLogger("inflight.probe")
-_BUFFER_BYTES: Final = 1 << 18
 _STABLE_SECONDS: Final = 10.0
 _OPEN_SECONDS: Final = 10.0
 
@@ -41,6 +42,7 @@ class Connection:
         """`peers` is asked at each attempt: files of secrets may have changed."""
         self._loop = loop
         self._dialler = Dialler(loop, peers, self._connected, self._failed)
+        self._pipe = Pipe(loop, self)
         self._container = container
         self._links: list[Link] = []
         self._by_pointer: dict[Any, Link] = {}
@@ -52,21 +54,12 @@ class Connection:
         self.url = ""
         self.remote_container = ""
         self._closing = False
-        self._in = bytearray(_BUFFER_BYTES)
-        self._in_c = ffi.from_buffer(self._in)
-        self._in_view = memoryview(self._in)
-        self._out = bytearray(_BUFFER_BYTES)
-        self._out_c = ffi.from_buffer(self._out)
-        self._out_view = memoryview(self._out)
-        self.written_bytes = 0
 
     def _reset(self) -> None:
-        self._socket: socket.socket | None = None
         self._engine: Any = None
         self._transport: Any = None
         self._t: Any = None
         self._collector: Any = None
-        self._wants_write = True
         self.open = False
 
     # -- what its owner does with it
@@ -107,20 +100,25 @@ class Connection:
 
     @property
     def closed(self) -> bool:
-        return self._closing and self._socket is None
+        return self._closing and not self._pipe.is_open
 
     def touch(self) -> None:
         """Something was done with the engine: what comes of it goes out at the end of this round."""
         self._loop.before_waiting(self._pump)
 
+    @property
+    def written_bytes(self) -> int:
+        """To the socket, and to all sockets before it."""
+        return self._pipe.written_bytes
+
     def pending_bytes(self) -> int:
         """Bytes that the engine has for the peer; all that was sent on links is among them or written."""
-        return max(0, lib.pn_transport_pending(self._t)) if self._t is not None else 0
+        return self._pipe.pending_bytes()
 
     # -- connecting
 
     def _connected(self, peer: Options, sock: socket.socket) -> None:
-        self._peer, self._socket, self.url = peer, sock, peer.url
+        self._peer, self.url = peer, peer.url
         engine, transport = Engine(), Transport()
         engine.container = self._container
         engine.properties = {"product": "inflight"}
@@ -129,7 +127,7 @@ class Connection:
         peer.prepare(transport, engine)
         self._engine, self._transport, self._t = engine, transport, transport._impl  # noqa: SLF001
         engine.open()
-        self._loop.watch(sock.fileno(), self, writable=True)
+        self._pipe.open(sock, self._t)
         self._opening = self._loop.call_in(_OPEN_SECONDS, self._too_slow)
         self._tick()
         self._pump()
@@ -148,34 +146,24 @@ class Connection:
     # -- the socket
 
     def ready(self, *, readable: bool, writable: bool) -> None:
-        sock = self._socket
-        if sock is None:
-            return
-        if readable:
-            self._read(sock)
-        if writable and self._socket is not None:
+        if readable and self._pipe.is_open:
+            self._read()
+        if writable and self._pipe.is_open:
             self.touch()
 
-    def _read(self, sock: socket.socket) -> None:
-        capacity = lib.pn_transport_capacity(self._t)
-        if capacity <= 0:
-            return
+    def _read(self) -> None:
         try:
-            count = sock.recv_into(self._in_view, min(capacity, _BUFFER_BYTES))
-        except BlockingIOError:
-            return
+            count = self._pipe.read()
         except OSError as error:
             self._lost(f"{self.url}: {error_text(error.errno)}")
             return
-        if count == 0:
-            # What came before the end is still looked at: it may say why.
-            lib.pn_transport_close_tail(self._t)
-            self._events()
-            self._lost(f"{self.url}: {self._why() or 'the peer closed the connection'}")
+        if count is None:
             return
-        lib.pn_transport_push(self._t, self._in_c, count)
-        self._events()
-        self.touch()
+        self._events()  # at the end, too: what came before it may say why
+        if count:
+            self.touch()
+        else:
+            self._lost(f"{self.url}: {self._why() or 'the peer closed the connection'}")
 
     def _pump(self) -> None:
         if self._t is None:
@@ -183,33 +171,16 @@ class Connection:
         self._events()
         for link in self._links:
             link.journal()
-        while self._socket is not None:
-            pending = lib.pn_transport_pending(self._t)
-            if pending <= 0:
-                break
-            count = lib.pn_transport_peek(self._t, self._out_c, min(pending, _BUFFER_BYTES))
-            try:
-                written = self._socket.send(self._out_view[:count])
-            except BlockingIOError:
-                self._watch(writable=True)
-                return
-            except OSError as error:
-                self._lost(f"{self.url}: {error_text(error.errno)}")
-                return
-            lib.pn_transport_pop(self._t, written)
-            self.written_bytes += written
-            if written < count:
-                self._watch(writable=True)
-                return
-        self._watch(writable=False)
+        try:
+            all_out = self._pipe.write()
+        except OSError as error:
+            self._lost(f"{self.url}: {error_text(error.errno)}")
+            return
+        if not all_out:
+            return
         self._events()
         if self._t is not None and lib.pn_transport_closed(self._t):
             self._lost(f"{self.url}: {self._why() or 'the connection ended'}")
-
-    def _watch(self, *, writable: bool) -> None:
-        if self._socket is not None and writable != self._wants_write:
-            self._wants_write = writable
-            self._loop.watch(self._socket.fileno(), self, writable=writable)
 
     # -- the engine's events
 
@@ -303,9 +274,7 @@ class Connection:
         if self._engine is not None and (text := condition_text(self._engine.remote_condition)):
             return text
         text = condition_text(self._transport.condition if self._transport is not None else None)
-        if "certificate verify failed" in text:
-            text += f"; it has to be signed by `tls.ca`, and {self._peer.host} has to be among its DNS names"
-        return text
+        return with_hint(text, self._peer)
 
     def _cancel_opening(self) -> None:
         if self._opening is not None:
@@ -319,13 +288,11 @@ class Connection:
         self._dialler.dial_later()
 
     def _lost(self, reason: str) -> None:
-        if self._socket is None and self._engine is None:
+        if not self._pipe.is_open and self._engine is None:
             return
         was_open = self.open
         self._cancel_opening()
-        if self._socket is not None:
-            self._loop.forget(self._socket.fileno())
-            self._socket.close()
+        self._pipe.close()
         attached = list(self._by_pointer.values())
         self._by_pointer = {}
         engine, collector, transport = self._engine, self._collector, self._transport

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any, Protocol
 
 
@@ -27,14 +26,3 @@ class Link(Protocol):
 
     def journal(self) -> None:
         """Called before anything that happened in this round goes out to the peer."""
-
-
-def condition_text(condition: Any) -> str:
-    """What a peer, or the engine, says of an end; nothing where it says nothing."""
-    if condition is None or not condition.name:
-        return ""
-    return f"{condition.name}: {condition.description}" if condition.description else str(condition.name)
-
-
-def error_text(code: int | None) -> str:
-    return os.strerror(code) if code else "the connection broke"

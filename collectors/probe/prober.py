@@ -97,11 +97,11 @@ class Prober:
         """Why not every end is at work."""
         for end in self.senders:
             if not end.sender.link_up:
-                problem = self._connection(end.path.source, "sender").problem or "the link is refused"
+                problem = self._connection(end.path.source, "sender").problem or end.sender.problem
                 return f"path {end.path.name}: sender {end.name} is not attached: {problem}"
         for receiver in self.receivers:
             if not receiver.link_up:
-                problem = receiver.connection.problem or "the link is refused"
+                problem = receiver.connection.problem or receiver.problem
                 return f"path {receiver.path.name}: receiver {receiver.name} is not attached: {problem}"
         return None
 

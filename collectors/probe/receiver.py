@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import logging
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -14,6 +13,7 @@ from proton.reactor import DurableSubscription, Selector
 
 from collectors.paths import Path
 from collectors.probe.arrivals import FLAG_REDELIVERED, Arrivals
+from collectors.probe.attachment import Attachment
 from collectors.probe.clock import Comparison, RunClock
 from collectors.probe.connection import Connection
 from collectors.probe.message import (
@@ -28,9 +28,8 @@ from collectors.probe.message import (
 )
 from collectors.probe.publisher import Publisher
 from collectors.probe.rows import RowStore
-from collectors.records import Clock, Span, flow_hash
+from collectors.records import Clock, flow_hash
 
-_log: Final = logging.getLogger("inflight.probe")
 _LARGEST_BYTES: Final = 1 << 26
 _MAX_HEADS: Final = 256
 _MAX_ROUTES: Final = 255
@@ -61,7 +60,7 @@ class Receiver:
         self._publisher = publisher
         self._clock, self._run, self._store = clock, run, store
         self._heard, self._answers_to = heard, answers_to
-        self.link_up = False
+        self._attachment = Attachment(f"path {path.name}: receiver {name}", clock.now_ns())
         self._link: Any = None
         self._attachments = itertools.count()
         flow = flow_hash(path.mesh, path.address)
@@ -77,8 +76,6 @@ class Receiver:
         self._buffer = bytearray(1 << 16)
         self._buffer_c = ffi.from_buffer(self._buffer)
         self._view = memoryview(self._buffer)
-        self._detached_since: int | None = clock.now_ns()
-        self._detached: list[tuple[int, int]] = []
         self._over = False
         self._foreign = 0  # since the last publication
         self.received = 0
@@ -87,6 +84,15 @@ class Receiver:
         self.last_received_ns = 0
 
     # -- the link
+
+    @property
+    def link_up(self) -> bool:
+        return self._attachment.up
+
+    @property
+    def problem(self) -> str:
+        """Why there is no link."""
+        return self._attachment.problem
 
     def attach(self, session: Any) -> Any:
         path = self.path
@@ -109,10 +115,7 @@ class Receiver:
         if not self.path.receive_address:
             self.dynamic_address = address
         self._link = link
-        self.link_up = True
-        if self._detached_since is not None:
-            self._detached.append((self._detached_since, self._clock.now_ns()))
-            self._detached_since = None
+        self._attachment.begins(self._clock.now_ns())
         self._arrivals.attached()
         lib.pn_link_flow(link, self.path.credit)
         self.connection.touch()
@@ -141,16 +144,12 @@ class Receiver:
             lib.pn_link_flow(link, self.path.credit - credit)
 
     def on_lost(self, reason: str) -> None:
-        if self.link_up:
-            _log.warning("path %s: the receiver's link is gone: %s", self.path.name, reason)
         self._link = None
-        self.link_up = False
-        if self._detached_since is None:
-            self._detached_since = self._clock.now_ns()
+        self._attachment.ends(self._clock.now_ns(), reason)
 
     def forget(self) -> None:
         self._link = None
-        self.link_up = False
+        self._attachment.up = False
 
     def journal(self) -> None:
         pass  # rows are in the store's file as soon as they are written
@@ -253,7 +252,6 @@ class Receiver:
         groups, bad = self._arrivals.groups(rows, self._routes) if len(rows) else ([], 0)
         self._foreign += bad
         self.foreign += bad
-        state = self._state(now)
         for group in groups:
             highest = int(np.max(group.rows.seq))
             self.highest[group.stream] = max(self.highest.get(group.stream, -1), highest)
@@ -265,26 +263,22 @@ class Receiver:
                 body_bytes=group.body_bytes,
                 rfc3550_ns=group.rfc3550_ns,
                 routes=group.routes,
-                link=state["link"],
+                **self._attachment.state,
             )
-        self._publisher.end(now, kind="bye" if bye else "alive", always=True, **state)
+        self._publisher.end(now, kind="bye" if bye else "alive", always=True, **self._state(now))
         for stream in self.comparisons:
             self._heard(stream, self.highest.get(stream, -1))
 
     def _state(self, now_ns: int) -> dict[str, Any]:
-        if self._detached_since is not None:
-            self._detached.append((self._detached_since, now_ns))
-            self._detached_since = now_ns
-        spans = tuple(Span(*span) for span in self._detached if span[0] < span[1])
-        foreign, self._foreign, self._detached = self._foreign, 0, []
+        foreign, self._foreign = self._foreign, 0
         clocks: dict[str, Clock] = {}
         for stream, comparison in self.comparisons.items():
             best = comparison.best(now_ns)
             if best is not None:
                 clocks[stream] = best
         return {
-            "link": "attached" if self.link_up else "detached",
-            "detached": spans,
+            **self._attachment.state,
+            **self._attachment.take_spans(now_ns),
             "foreign": foreign,
             "clock": clocks,
         }

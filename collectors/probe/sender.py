@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import bisect
 import itertools
-import logging
 import random
 import time
 from collections.abc import Callable
@@ -15,10 +13,12 @@ from cproton_ffi import ffi, lib
 from proton import Link as EngineLink
 
 from collectors.paths import Path
+from collectors.probe.attachment import Attachment
 from collectors.probe.backlog import Backlog
 from collectors.probe.clock import RunClock
 from collectors.probe.connection import Connection
 from collectors.probe.journal import LedgerJournal
+from collectors.probe.lag import Lag
 from collectors.probe.ledger import CODES, PRESETTLED, UNSETTLED, SenderLedger
 from collectors.probe.limits import Guard, RateCap
 from collectors.probe.loop import Loop, Timer
@@ -26,9 +26,8 @@ from collectors.probe.message import Body, Properties, Template, sizes
 from collectors.probe.publisher import Publisher
 from collectors.probe.schedule import Schedule
 from collectors.probe.written import Written
-from collectors.records import SECOND_NS, Span, UnsentReason, flow_hash
+from collectors.records import SECOND_NS, UnsentReason, flow_hash
 
-_log: Final = logging.getLogger("inflight.probe")
 _TICK_NS: Final = 500_000  # what is due within it goes out together
 _BURST: Final = 1_000  # messages in one go, then the socket's turn
 _STATES: Final = {
@@ -37,8 +36,6 @@ _STATES: Final = {
     c.PN_RELEASED: CODES["released"],
     c.PN_MODIFIED: CODES["modified"],
 }
-LAG_BOUNDS_SECONDS: Final = (0.0001, 0.0005, 0.001, 0.005, 0.01, 0.1, 1.0, 10.0)
-_LAG_BOUNDS_NS: Final = tuple(round(seconds * 1e9) for seconds in LAG_BOUNDS_SECONDS)
 
 
 class Sender:
@@ -64,7 +61,6 @@ class Sender:
         self._schedule, self._publisher, self._cap = schedule, publisher, cap
         self._clock, self._run, self._warmup, self._reply_to = clock, run, warmup, reply_to
         self._journal = journal
-        self.link_up = False
         self.started = False
         self.finished = False  # the schedule has come to its end, or was ended
         self._link: Any = None
@@ -81,13 +77,20 @@ class Sender:
         self.ledger: Final = SenderLedger(clock.now_ns() // SECOND_NS)
         self.backlog: Final = Backlog(path.name, schedule, self.ledger, guard, path.max_backlog)
         journal.follow(self.ledger)
-        self._detached_since: int | None = clock.now_ns()
-        self._detached: list[tuple[int, int]] = []
+        self._attachment = Attachment(f"path {path.name}: the sender", clock.now_ns())
         self._over = False
         self.outcomes = [0] * len(CODES)
-        self.lag_counts = [0] * (len(_LAG_BOUNDS_NS) + 1)
-        self.lag_sum_ns = 0
+        self.lag: Final = Lag()
         self.sent = 0
+
+    @property
+    def link_up(self) -> bool:
+        return self._attachment.up
+
+    @property
+    def problem(self) -> str:
+        """Why there is no link."""
+        return self._attachment.problem
 
     @property
     def has_credit(self) -> bool:
@@ -112,11 +115,7 @@ class Sender:
         if not c.pn_terminus_get_address(lib.pn_link_remote_target(link)):
             return  # refused: the detach that says why is on its way
         self._link = link
-        self.link_up = True
-        now = self._clock.now_ns()
-        if self._detached_since is not None:
-            self._detached.append((self._detached_since, now))
-            self._detached_since = None
+        self._attachment.begins(self._clock.now_ns())
         self._make_templates()
         self.on_flow()
 
@@ -140,12 +139,8 @@ class Sender:
             lib.pn_delivery_settle(delivery)
 
     def on_lost(self, reason: str) -> None:
-        if self.link_up:
-            _log.warning("path %s: the sender's link is gone: %s", self._path.name, reason)
         self._link = self._session = None
-        self.link_up = False
-        if self._detached_since is None:
-            self._detached_since = self._clock.now_ns()
+        self._attachment.ends(self._clock.now_ns(), reason)
         for seq in self._unsettled.values():
             self.ledger.settle(seq, UNSETTLED)
         self.outcomes[UNSETTLED] += len(self._unsettled)
@@ -158,7 +153,7 @@ class Sender:
 
     def forget(self) -> None:
         self._link = self._session = None
-        self.link_up = False
+        self._attachment.up = False
         self._unsettled.clear()
 
     def journal(self) -> None:
@@ -252,7 +247,7 @@ class Sender:
         """Send so many, or until the second is over; how many."""
         waiting, unsettled, unpaced = self.backlog.waiting, self._unsettled, self._schedule.unpaced
         epoch, monotonic = self._clock.epoch_ns, time.monotonic_ns
-        presettled = self._path.presettled
+        presettled, lag = self._path.presettled, self.lag.add
         make, send, advance, settle = (
             lib.pn_delivery, lib.pn_link_send, lib.pn_link_advance, lib.pn_delivery_settle
         )  # fmt: skip
@@ -277,7 +272,7 @@ class Sender:
             else:
                 intended = waiting.popleft()
                 self.ledger.caught_up(intended // SECOND_NS)
-                self._lag(sent - intended)
+                lag(sent - intended)
             template.patch(seq, intended, sent)
             tag_bytes[:] = seq.to_bytes(8, "big")
             delivery = make(link, tag[0])
@@ -298,10 +293,6 @@ class Sender:
         if presettled:
             self.outcomes[PRESETTLED] += count
         return count
-
-    def _lag(self, lag_ns: int) -> None:
-        self.lag_sum_ns += lag_ns
-        self.lag_counts[bisect.bisect_left(_LAG_BOUNDS_NS, lag_ns)] += 1
 
     # -- the records
 
@@ -339,16 +330,8 @@ class Sender:
                 **self._state(),
             )
         frontier = now if bye else until * SECOND_NS
-        if self._detached_since is not None:
-            self._detached.append((self._detached_since, now))
-            self._detached_since = now
-        spans = tuple(Span(*span) for span in self._detached if span[0] < span[1])
-        self._detached = []
-        state = self._state()
-        self._publisher.end(frontier, kind="bye" if bye else "alive", always=True, detached=spans, **state)
+        last = {**self._state(), **self._attachment.take_spans(now)}
+        self._publisher.end(frontier, kind="bye" if bye else "alive", always=True, **last)
 
     def _state(self) -> dict[str, Any]:
-        return {
-            "link": "attached" if self.link_up else "detached",
-            "oldest_due_ns": self.backlog.oldest_ns,
-        }
+        return {**self._attachment.state, "oldest_due_ns": self.backlog.oldest_ns}

@@ -7,7 +7,7 @@ from string import Template
 from xml.sax.saxutils import escape, quoteattr
 
 from deploy import jvm
-from deploy.embedded import http, java, secret
+from deploy.embedded import artemis_logins, http, java, secret
 from deploy.embedded.guarded import Guard
 from deploy.embedded.ports import LOOPBACK, accepts, free_port
 from deploy.embedded.process import Part
@@ -76,20 +76,6 @@ _ACCEPTOR = """\
       <acceptor name={name}>{url}</acceptor>"""
 _AMQP = "protocols=AMQP;amqpCredits=1000;amqpLowCredits=300"
 
-# Who comes by the open way needs no password; a wrong one by the guarded way must not be taken for none.
-_LOGIN = """\
-open {{
-   {modules}.GuestLoginModule required
-      org.apache.activemq.jaas.guest.user="guest" org.apache.activemq.jaas.guest.role="all";
-}};
-guarded {{
-   {modules}.PropertiesLoginModule required
-      baseDir="{directory}"
-      org.apache.activemq.jaas.properties.user="users.properties"
-      org.apache.activemq.jaas.properties.role="roles.properties";
-}};
-"""
-
 _ADDRESS = """\
       <address name={name}><anycast><queue name={name}/></anycast></address>"""
 
@@ -115,7 +101,8 @@ _POLICY = f"""\
 class Artemis(Service):
     """AMQP at `amqp_url`; Jolokia at `jolokia_url` for `user`, the password in `password_file`, `origin`.
 
-    With a `guard` also AMQP with TLS at `guarded_url`, for who logs in by PLAIN.
+    With a `guard` also AMQP with TLS: at `guarded_url` for who logs in by PLAIN, at `scram_url` by SCRAM,
+    at `external_url` by a certificate.
     """
 
     user = USER
@@ -135,7 +122,7 @@ class Artemis(Service):
         self.port = free_port()
         self._jolokia_port = free_port()
         self._guard = guard
-        self._guarded_port = free_port() if guard else 0
+        self._guarded_ports = {way: free_port() for way in artemis_logins.WAYS} if guard else {}
         self._directory = supervisor.directory(name, fresh=fresh)
         self.password_file = self._directory / "jolokia.password"
         self._write(queues)
@@ -150,28 +137,29 @@ class Artemis(Service):
 
     @property
     def guarded_url(self) -> str:
+        return self._url(artemis_logins.PLAIN)
+
+    @property
+    def scram_url(self) -> str:
+        return self._url(artemis_logins.SCRAM)
+
+    @property
+    def external_url(self) -> str:
+        return self._url(artemis_logins.EXTERNAL)
+
+    def _url(self, way: artemis_logins.Way) -> str:
         if self._guard is None:
             raise RuntimeError("this Artemis was made without a guard")
         # By name: qpid-proton does not find addresses in certificates.
-        return f"amqps://localhost:{self._guarded_port}"
+        return f"amqps://localhost:{self._guarded_ports[way]}"
 
     def _acceptors(self) -> dict[str, str]:
-        options = _AMQP
         acceptors = {"amqp": f"tcp://{LOOPBACK}:{self.port}?{_AMQP};securityDomain=open"}
         if self._guard is not None:
-            store = self._guard.keystore(self._directory)
-            options += ";securityDomain=guarded;saslMechanisms=PLAIN;sslEnabled=true;wantClientAuth=true"
-            options += f";keyStoreType=PEM;keyStorePath={store}"
-            options += f";trustStoreType=PEM;trustStorePath={self._guard.ca}"
-            acceptors["amqps"] = f"tcp://{LOOPBACK}:{self._guarded_port}?{options}"
+            tls = artemis_logins.tls(self._directory, self._guard)
+            for way, port in self._guarded_ports.items():
+                acceptors[way.name] = f"tcp://{LOOPBACK}:{port}?{_AMQP};{tls};{way.options}"
         return acceptors
-
-    def _write_logins(self, guard: Guard) -> None:
-        modules = "org.apache.activemq.artemis.spi.core.security.jaas"
-        text = _LOGIN.format(modules=modules, directory=self._directory)
-        (self._directory / "login.config").write_text(text)
-        secret.write(self._directory / "users.properties", f"{guard.user}={guard.password}\n")
-        (self._directory / "roles.properties").write_text(f"all={guard.user}\n")
 
     def _write(self, queues: Sequence[str]) -> None:
         password = secret.password(self.password_file)
@@ -185,7 +173,7 @@ class Artemis(Service):
             ),
         )
         if self._guard is not None:
-            self._write_logins(self._guard)
+            artemis_logins.write(self._directory, self._guard)
         etc = self._directory / "etc"
         etc.mkdir(exist_ok=True)
         (etc / "broker.xml").write_text(

@@ -1,4 +1,4 @@
-"""A second way into Kafka and Artemis, beside the open one: TLS, and a password. For tests of just that."""
+"""Further ways into Kafka and Artemis, beside the open one: TLS, and a login. For tests of just that."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ class Guard:
     key: Path
     password_file: Path
     user: str = "inflight"
+
+    @property
+    def client_name(self) -> str:
+        """The subject of the certificate by which the user is known."""
+        return f"CN={self.user}"
 
     @property
     def password(self) -> str:

@@ -107,13 +107,13 @@ def run(wish: Wish, tally: Tally, stop: threading.Event, *, say: Callable[[str],
     try:
         _watch(prober, tally, stop, lock, wish, began, say)
     finally:
+        reasons = prober.problems() or [prober.not_ready() or "the peer gave no credit"]
         prober.stop()
         sink.close()
     sender = prober.senders[0].sender
     if not sender.sent:
-        reason = prober.problems() or [prober.not_ready() or "the peer gave no credit"]
         raise Problem(
-            f"nothing could be sent to {wish.address} within {time.monotonic() - began:.1f} s: {reason[0]}"
+            f"nothing could be sent to {wish.address} within {time.monotonic() - began:.1f} s: {reasons[0]}"
         )
 
 

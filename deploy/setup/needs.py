@@ -14,6 +14,7 @@ from pathlib import Path
 from deploy.java import NoJavaError, find_java
 
 DEBIAN = Path("/etc/debian_version")
+_SASL_PLACES = ("usr/lib*/sasl2", "usr/lib/*/sasl2", "usr/local/lib*/sasl2")
 _PROTON = "qpid-proton has no Linux wheel and is compiled here"
 
 
@@ -61,6 +62,14 @@ def _pkg_config_knows(library: str) -> Callable[[], bool]:
     return there
 
 
+def _scram() -> bool:
+    found = os.environ.get("SASL_PATH", "").split(":")
+    folders = [Path(folder) for folder in found if folder] or [
+        folder for place in _SASL_PLACES for folder in Path("/").glob(place)
+    ]
+    return any(True for folder in folders for _ in folder.glob("libscram*"))
+
+
 def _pkg_config() -> bool:
     return shutil.which(os.environ.get("PKG_CONFIG", "pkg-config")) is not None
 
@@ -94,8 +103,15 @@ FOR_PROTON = (
         "Cyrus SASL's headers",
         "without them qpid-proton is built with no PLAIN or SCRAM, and says nothing",
         _pkg_config_knows("libsasl2"),
-        "libsasl2-dev libsasl2-modules",
-        "cyrus-sasl-devel cyrus-sasl-plain cyrus-sasl-scram",
+        "libsasl2-dev",
+        "cyrus-sasl-devel",
+    ),
+    Need(
+        "Cyrus SASL's mechanisms",
+        "PLAIN and SCRAM are modules that it loads when somebody logs in",
+        _scram,
+        "libsasl2-modules",
+        "cyrus-sasl-plain cyrus-sasl-scram",
     ),
 )
 

@@ -82,6 +82,7 @@ _LOCKED = f"{_PIP} --require-hashes -r ./requirements.lock -q"
 _OURSELVES = f"{_PIP} -q --no-deps --no-build-isolation -e ."
 _JVM = "-m deploy.jvm"
 _SASL = "Cyrus SASL's headers: without them qpid-proton is built with no PLAIN or SCRAM, and says nothing"
+_MECHANISMS = "Cyrus SASL's mechanisms: PLAIN and SCRAM are modules that it loads when somebody logs in"
 
 
 def _program(file: Path, text: str) -> None:
@@ -176,7 +177,7 @@ def test_an_interrupted_install_is_begun_anew(checkout: Checkout) -> None:
 
 def test_all_that_is_missing_is_told_at_once(checkout: Checkout, bare_path: Path) -> None:
     """One line for each, with the reason, then one command for each family of systems."""
-    told = checkout.setup("--check", path=str(bare_path), JAVA_HOME="")
+    told = checkout.setup("--check", path=str(bare_path), JAVA_HOME="", SASL_PATH=str(bare_path))
     assert told.returncode == 2
     assert told.stderr == (
         "setup: this machine lacks:\n"
@@ -185,6 +186,7 @@ def test_all_that_is_missing_is_told_at_once(checkout: Checkout, bare_path: Path
         "  - pkg-config: qpid-proton's build finds its libraries by it\n"
         "  - OpenSSL's headers: without them qpid-proton is built with no TLS, and says nothing\n"
         f"  - {_SASL}\n"
+        f"  - {_MECHANISMS}\n"
         "Install, then run the same command again:\n"
         "  Debian, Ubuntu:  apt-get update && apt-get install default-jre-headless gcc libc6-dev pkg-config "
         "libssl-dev libsasl2-dev libsasl2-modules\n"
@@ -195,16 +197,17 @@ def test_all_that_is_missing_is_told_at_once(checkout: Checkout, bare_path: Path
 
 def test_only_what_is_missing_is_told(checkout: Checkout, bare_path: Path) -> None:
     """With everything but SASL's headers there, nothing else is asked for."""
+    (bare_path / "libscram.so").touch()
     _program(bare_path / "java", "#!/bin/sh\necho 'openjdk version \"17.0.15\"' >&2\n")
     _program(bare_path / "cc", "#!/bin/sh\n")
     _program(bare_path / "pkg-config", '#!/bin/sh\n[ "$*" = "--exists openssl" ]\n')
-    told = checkout.setup("--check", path=str(bare_path), JAVA_HOME="")
+    told = checkout.setup("--check", path=str(bare_path), JAVA_HOME="", SASL_PATH=str(bare_path))
     assert told.stderr.splitlines() == [
         "setup: this machine lacks:",
         f"  - {_SASL}",
         "Install, then run the same command again:",
-        "  Debian, Ubuntu:  apt-get update && apt-get install libsasl2-dev libsasl2-modules",
-        "  Fedora:          dnf install cyrus-sasl-devel cyrus-sasl-plain cyrus-sasl-scram",
+        "  Debian, Ubuntu:  apt-get update && apt-get install libsasl2-dev",
+        "  Fedora:          dnf install cyrus-sasl-devel",
     ]
 
 

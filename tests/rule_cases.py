@@ -242,7 +242,7 @@ _DROPPED: Final = f'inflight_router_outcomes_total{{{_ROUTER},outcome="dropped_p
 _PRESETTLED: Final = f'inflight_router_outcomes_total{{{_ROUTER},outcome="presettled"}}'
 
 ROUTERS: Final = (
-    Case("RouterDown", "fires: down for 30 s", {_UP_R: "1x4 0x10"}, 2, (ON_R,)),
+    Case("RouterDown", "fires: down for 30 s", {_UP_R: "1x4 0x10"}, 2, ({**ON_R, "peer": "r"},)),
     Case("RouterDown", "does not: one poll failed", {_UP_R: "1x4 0 1x10"}, 2),
     Case("RouterDown", "data gone: the collector's series ended", {_UP_R: "1x4 0 stale"}, 3),
     Case("RouterDown", "collector restarted: a hole", {_UP_R: "1x4 _x8 1x8"}, 4),

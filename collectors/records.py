@@ -168,6 +168,7 @@ _LEDGER = pa.schema(
     ]
 )
 _NOTHING = pa.schema([])
+_DTYPES: Final[Mapping[Any, np.dtype[Any]]] = {pa.int64(): np.dtype(np.int64), pa.uint8(): np.dtype(np.uint8)}
 _SCHEMAS = {"received": _RECEIVED, "ledger": _LEDGER, "alive": _NOTHING, "bye": _NOTHING}
 _FIELDS_OF = {len(schema): tuple(schema) for schema in (_RECEIVED, _LEDGER)}
 _LIMIT = 1 << 62  # of numbers: leaves room to add a window or a horizon without leaving 64 bits
@@ -219,6 +220,11 @@ def decode(data: bytes) -> Record:
                 raise BadRecord("malformed", "an Arrow stream without an Inflight header")
             header = _header(json.loads(text))
             columns = _columns_of(stream, _SCHEMAS[header.kind])
+        if header.kind == "received":
+            return Record(header, received=_read_received(header, columns))
+        if header.kind == "ledger":
+            return Record(header, ledger=_read_ledger(header, columns))
+        return Record(header)
     except BadRecord:
         raise
     except (
@@ -231,11 +237,6 @@ def decode(data: bytes) -> Record:
         RecursionError,
     ) as error:
         raise BadRecord("malformed", f"{type(error).__name__}: {str(error)[:200]}") from None
-    if header.kind == "received":
-        return Record(header, received=_read_received(header, columns))
-    if header.kind == "ledger":
-        return Record(header, ledger=_read_ledger(header, columns))
-    return Record(header)
 
 
 def received_rows(
@@ -270,19 +271,28 @@ def ledger_rows(runs: Sequence[tuple[int, int, Outcome]]) -> Ledger:
 def _columns(kind: Kind, rows: Received | Ledger | None) -> tuple[Any, list[Any]]:
     if kind == "received" and isinstance(rows, Received):
         _limit(len(rows.seq))
-        ipdv = pa.array(rows.ipdv_ns, pa.int64(), mask=~rows.has_ipdv)
+        ipdv = _array(rows.ipdv_ns, pa.int64(), rows.has_ipdv)
         plain = (rows.seq, rows.intended_ns, rows.sent_ns, rows.received_ns)
-        return _RECEIVED, [*(pa.array(c, pa.int64()) for c in plain), ipdv, pa.array(rows.flags, pa.uint8())]
+        return _RECEIVED, [*(_array(c, pa.int64()) for c in plain), ipdv, _array(rows.flags, pa.uint8())]
     if kind == "ledger" and isinstance(rows, Ledger):
         _limit(len(rows.first_seq))
         return _LEDGER, [
-            pa.array(rows.first_seq, pa.int64()),
-            pa.array(rows.length, pa.int64()),
-            pa.array(rows.outcome, pa.uint8()),
+            _array(rows.first_seq, pa.int64()),
+            _array(rows.length, pa.int64()),
+            _array(rows.outcome, pa.uint8()),
         ]
     if kind in {"alive", "bye"} and rows is None:
         return _NOTHING, []
     raise ValueError(f"a record of kind {kind} with rows of type {type(rows).__name__}")
+
+
+# Buffers are handed over as they are: `pa.array` and `to_numpy` would import pandas, a second of CPU.
+def _array(values: NDArray[Any], kind: Any, present: NDArray[np.bool_] | None = None) -> Any:
+    values = np.ascontiguousarray(values, _DTYPES[kind])
+    bits = None
+    if present is not None and not present.all():
+        bits = pa.py_buffer(np.packbits(present, bitorder="little"))
+    return pa.Array.from_buffers(kind, len(values), [bits, pa.py_buffer(values)])
 
 
 def _limit(rows: int) -> None:
@@ -434,18 +444,27 @@ def _gathered(table: Any, schema: Any) -> list[Any]:
     return found
 
 
+def _values(column: Any) -> NDArray[Any]:
+    """ValueError where the buffer is shorter than the column says."""
+    dtype, count = _DTYPES[column.type], len(column)
+    if not count:
+        return np.zeros(0, dtype)
+    return np.frombuffer(column.buffers()[1], dtype, count, column.offset * dtype.itemsize)
+
+
 def _numbers(column: Any) -> tuple[Ints, NDArray[np.bool_]]:
     """A nullable column's values, 0 where there is none, and where there is one."""
     if not column.null_count:
-        return column.to_numpy(), _ALL[: len(column)]
-    present = column.is_valid().to_numpy(zero_copy_only=False)
-    return column.fill_null(0).to_numpy(zero_copy_only=False), present
+        return _values(column), _ALL[: len(column)]
+    bits = np.frombuffer(column.buffers()[0], np.uint8)
+    present = np.unpackbits(bits, count=column.offset + len(column), bitorder="little")[column.offset :]
+    return np.where(present, _values(column), 0), present.view(np.bool_)
 
 
 def _read_received(header: Header, columns: list[Any]) -> Received:
-    seq, intended_ns, sent_ns, received_ns = (column.to_numpy() for column in columns[:4])
+    seq, intended_ns, sent_ns, received_ns = (_values(column) for column in columns[:4])
     ipdv_ns, has_ipdv = _numbers(columns[4])
-    rows = Received(seq, intended_ns, sent_ns, received_ns, ipdv_ns, has_ipdv, columns[5].to_numpy())
+    rows = Received(seq, intended_ns, sent_ns, received_ns, ipdv_ns, has_ipdv, _values(columns[5]))
     start_ns = header.second * SECOND_NS
     if start_ns >= _LIMIT:
         raise BadRecord("malformed", "a second out of range")
@@ -463,7 +482,7 @@ def _read_received(header: Header, columns: list[Any]) -> Received:
 def _read_ledger(header: Header, columns: list[Any]) -> Ledger:
     if header.second * SECOND_NS >= _LIMIT:
         raise BadRecord("malformed", "a second out of range")
-    rows = Ledger(*(column.to_numpy() for column in columns))
+    rows = Ledger(*(_values(column) for column in columns))
     if len(rows.first_seq):
         ends = rows.first_seq + rows.length
         bits = int(np.bitwise_or.reduce(rows.first_seq | rows.length | ends))

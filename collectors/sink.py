@@ -1,9 +1,8 @@
-"""Where probes' records go: to Kafka, by way of a spool on disk, or to a function in this process."""
+"""Where records go that are not for this process: to Kafka, by way of a spool on disk."""
 
 from __future__ import annotations
 
 import logging
-import queue
 import threading
 import time
 from collections import Counter, deque
@@ -29,37 +28,6 @@ _RETRY_SECONDS: Final = 1.0
 _IDLE_SECONDS: Final = 0.05
 _MAX_REQUEST_BYTES: Final = 1_100_000
 _BEFORE_NS: Final = 2 * SECOND_NS  # an end publishes at least that often
-
-
-class DirectSink:
-    """For `inflight run` and `inflight ping`: the very bytes that Kafka would get, in the same order.
-
-    They are taken in a thread of their own: what is made of them must not hold up messages.
-    """
-
-    def __init__(self, take: Callable[[bytes, str], None]) -> None:
-        self._take = take
-        self._queue: queue.SimpleQueue[tuple[bytes, str] | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name="records", daemon=True)
-        self._thread.start()
-
-    def put(self, record: bytes, key: str) -> None:
-        self._queue.put((record, key))
-
-    def gaps(self, path: str, role: str, name: str, run: str) -> tuple[Gap, ...]:  # noqa: ARG002 -- the interface
-        return ()
-
-    def close(self) -> None:
-        """Blocks until all records are taken."""
-        self._queue.put(None)
-        self._thread.join()
-
-    def _run(self) -> None:
-        while (item := self._queue.get()) is not None:
-            try:
-                self._take(*item)
-            except Exception:  # noqa: BLE001 -- one bad record must not stop the others
-                _log.exception("a record of path %s could not be taken", item[1])
 
 
 End = tuple[str, str, str, str]  # path, role, name, run

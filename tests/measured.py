@@ -10,8 +10,8 @@ from typing import Any
 from helpers import wait_until
 
 from collectors import load, paths, records
+from collectors.direct import DirectSink
 from collectors.probe.prober import Prober, Settings
-from collectors.sink import DirectSink
 from streaming.accounting import Accountant
 from streaming.rows import WindowRow
 

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path as File
 from typing import Final
 
-import numpy as np
-
 from collectors import amqp
 from collectors.config import Endpoint
 from collectors.paths import Path
@@ -25,7 +23,6 @@ from collectors.probe.limits import RateCap
 from collectors.probe.loop import Loop
 from collectors.probe.publisher import Sink, new_run
 from collectors.probe.receiver import Receiver
-from collectors.records import Header, Received, decode, encode
 
 _log: Final = logging.getLogger("inflight.probe")
 _CLOSE_SECONDS: Final = 1.0
@@ -57,7 +54,6 @@ class Prober:
         settings: Settings,
     ) -> None:
         """Paths of one multicast flow are sent once: give all of them."""
-        _first_use()
         self.loop: Final = Loop()
         self._endpoints, self._sink, self._settings = endpoints, sink, settings
         self._cap = RateCap(settings.max_rate)
@@ -202,29 +198,6 @@ class Prober:
         for connection in left:
             connection.abort()
         self.loop.stop()
-
-
-def _first_use() -> None:
-    """Libraries load half of themselves when first used, which takes a second that messages must not wait."""
-    nothing = np.zeros(1, np.int64)
-    rows = Received(*(nothing,) * 5, np.ones(1, np.bool_), np.zeros(1, np.uint8))
-    header = Header(
-        kind="received",
-        mesh="",
-        path="",
-        address="",
-        source="",
-        target="",
-        role="receiver",
-        name="",
-        run="0" * 16,
-        number=0,
-        observed_from_ns=0,
-        frontier_ns=0,
-        senders=0,
-        receivers=0,
-    )
-    decode(encode(header, rows))
 
 
 def _sender_specs(paths: Sequence[Path]) -> list[SenderSpec]:

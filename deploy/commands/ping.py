@@ -162,6 +162,8 @@ def _write_files(tally: Tally, options: dict[str, Any]) -> None:
         if options["rate_log"]:
             files.write_rate_log(options["rate_log"], tally)
         if options["samples"]:
-            files.write_samples(options["samples"], tally)
+            from deploy.ping import samples  # noqa: PLC0415 -- few want it, and it takes a while to load
+
+            samples.write_samples(options["samples"], tally)
     except OSError as error:
         raise Problem(f"cannot write {error.filename}: {error.strerror}") from None

@@ -12,11 +12,11 @@ from typing import Final
 import click
 from prometheus_client import CollectorRegistry
 
+from collectors.direct import DirectSink
 from collectors.exposition import ListenError
 from collectors.fleet import Fleet
 from collectors.probe.prober import Prober, Settings
 from collectors.secrets import SecretError
-from collectors.sink import DirectSink
 from deploy.errors import Problem
 from deploy.in_process import InProcess
 from deploy.options import config_option, load_config, site_option

@@ -11,11 +11,11 @@ from typing import Final, Literal
 
 from collectors import amqp
 from collectors.config import Endpoint
+from collectors.direct import DirectSink
 from collectors.paths import Path, Rules
 from collectors.probe.prober import Prober, Settings
 from collectors.records import SECOND_NS
 from collectors.secrets import SecretError
-from collectors.sink import DirectSink
 from collectors.units import Step
 from deploy.errors import Problem
 from deploy.ping.show import live_line

@@ -21,8 +21,8 @@ from measured import parse
 from proton import Delivery, Handler, Link, Message
 from proton.reactor import Container
 
+from collectors.direct import DirectSink
 from collectors.probe.prober import Prober, Settings
-from collectors.sink import DirectSink
 
 CREDIT = 1000
 _WARM_SECONDS = 1.5

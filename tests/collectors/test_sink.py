@@ -20,7 +20,7 @@ from kafka.admin import KafkaAdminClient
 from collectors import kafka_client
 from collectors.config import Kafka as KafkaConfig
 from collectors.records import SECOND_NS, Gap, Header, decode, encode, ledger_rows
-from collectors.sink import DirectSink, KafkaSink
+from collectors.sink import KafkaSink
 from collectors.spool import Spool
 from collectors.topics import SAMPLES
 from deploy.embedded.kafka import Kafka
@@ -221,20 +221,3 @@ def test_kafka_away_and_back(kafka: Kafka, config: KafkaConfig, tmp_path: Path) 
     numbers = [record.header.number for record in _read(config, 19 - gap.last)]
     assert list(dict.fromkeys(numbers)) == list(range(gap.last + 1, 20))
     sink.close()
-
-
-def test_direct_sink_survives_its_taker() -> None:
-    """In one process the same bytes arrive in order; a taker that fails once is called again."""
-    taken: list[bytes] = []
-
-    def take(record: bytes, key: str) -> None:
-        taken.append(record)
-        assert key == "p"
-        if record == b"1":
-            raise ValueError("no good")
-
-    sink = DirectSink(take)
-    for record in (b"0", b"1", b"2"):
-        sink.put(record, "p")
-    sink.close()
-    assert taken == [b"0", b"1", b"2"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -140,6 +142,26 @@ def test_ping_pong(router: StandIn) -> None:
     assert found["classes"]["received"] == 30
     assert found["one_way"]["service"]["50"] == found["service"]["percentiles"]["50"] // 2
     assert peer.echoed == 30
+
+
+_RECORD = """
+import sys
+import numpy as np
+import deploy.commands.ping
+from collectors.records import Header, decode, encode, received_rows
+header = Header(
+    kind="received", mesh="", path="", address="", source="", target="", role="receiver", name="",
+    run="0" * 16, number=0, observed_from_ns=0, frontier_ns=0, senders=0, receivers=0,
+)
+decode(encode(header, received_rows([1, 2], [3, 4], [5, 6], [7, 8], [None, 1], [0, 0])))
+print([name for name in ("kafka", "pandas", "pyarrow.parquet", "pyarrow.compute") if name in sys.modules])
+"""
+
+
+def test_nothing_is_loaded_that_a_ping_does_not_use() -> None:
+    """The first message does not wait for Kafka's client, pandas or Parquet."""
+    done = subprocess.run([sys.executable, "-c", _RECORD], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 def test_table_of_nothing() -> None:

@@ -1,0 +1,44 @@
+"""Where records go that stay in this process: to a function."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Callable
+from typing import Final
+
+from collectors.records import Gap
+
+_log: Final = logging.getLogger("inflight.sink")
+
+
+class DirectSink:
+    """For `inflight run` and `inflight ping`: the very bytes that Kafka would get, in the same order.
+
+    They are taken in a thread of their own: what is made of them must not hold up messages.
+    """
+
+    def __init__(self, take: Callable[[bytes, str], None]) -> None:
+        self._take = take
+        self._queue: queue.SimpleQueue[tuple[bytes, str] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="records", daemon=True)
+        self._thread.start()
+
+    def put(self, record: bytes, key: str) -> None:
+        self._queue.put((record, key))
+
+    def gaps(self, path: str, role: str, name: str, run: str) -> tuple[Gap, ...]:  # noqa: ARG002 -- the interface
+        return ()
+
+    def close(self) -> None:
+        """Blocks until all records are taken."""
+        self._queue.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (item := self._queue.get()) is not None:
+            try:
+                self._take(*item)
+            except Exception:  # noqa: BLE001 -- one bad record must not stop the others
+                _log.exception("a record of path %s could not be taken", item[1])

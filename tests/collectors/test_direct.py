@@ -1,0 +1,22 @@
+"""Records to a function in the same process."""
+
+from __future__ import annotations
+
+from collectors.direct import DirectSink
+
+
+def test_direct_sink_survives_its_taker() -> None:
+    """In one process the same bytes arrive in order; a taker that fails once is called again."""
+    taken: list[bytes] = []
+
+    def take(record: bytes, key: str) -> None:
+        taken.append(record)
+        assert key == "p"
+        if record == b"1":
+            raise ValueError("no good")
+
+    sink = DirectSink(take)
+    for record in (b"0", b"1", b"2"):
+        sink.put(record, "p")
+    sink.close()
+    assert taken == [b"0", b"1", b"2"]

@@ -1,10 +1,15 @@
-"""What the collectors have to show, as one Prometheus collector: the last values of each target, or none."""
+"""What the collectors have to show on /metrics: the last values of each target, or none.
+
+As a collector of the Prometheus package's, and as text of its own: a large mesh has some 100,000 samples,
+which take the package many times longer to write (tests/bench/collectors.py).
+"""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from prometheus_client.core import Metric as Family
@@ -14,9 +19,34 @@ from collectors.metrics import CATALOGUE, PREFIX
 
 # Name in the catalogue, label values in the catalogue's order, value.
 Sample = tuple[str, tuple[str, ...], float]
+Samples = Iterable[Sample]
 
 _UP: Final = frozenset({"mesh_up", "router_up", "broker_up"})
 _TYPES: Final = {"gauge": "gauge", "counter": "counter", "info": "gauge"}
+
+
+@dataclass(slots=True)
+class _Shown:
+    """A target's samples, or how to make them: they are made when somebody wants to see them."""
+
+    samples: tuple[Sample, ...] | Callable[[], Samples]
+    until: float
+    text: dict[str, str] | None = None
+
+    def all(self, now: float) -> tuple[Sample, ...]:
+        if callable(self.samples):
+            self.samples = tuple(self.samples())
+        if now <= self.until:
+            return self.samples
+        return tuple((name, labels, 0.0) for name, labels, _ in self.samples if name in _UP)
+
+    def lines(self, now: float) -> dict[str, str]:
+        """By the metric's name."""
+        if now > self.until:
+            return _lines(self.all(now))
+        if self.text is None:
+            self.text = _lines(self.all(now))
+        return self.text
 
 
 class Board(Collector):
@@ -27,13 +57,16 @@ class Board(Collector):
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._lock = threading.Lock()
-        self._shown: dict[Hashable, tuple[tuple[Sample, ...], float]] = {}
+        self._shown: dict[Hashable, _Shown] = {}
         self._clock = clock
 
-    def put(self, target: Hashable, samples: Iterable[Sample], for_seconds: float = float("inf")) -> None:
-        kept = tuple(samples)
+    def put(
+        self, target: Hashable, samples: Samples | Callable[[], Samples], for_seconds: float = float("inf")
+    ) -> None:
+        """A function is called once, from another thread, when the samples are wanted."""
+        kept = samples if callable(samples) else tuple(samples)
         with self._lock:
-            self._shown[target] = (kept, self._clock() + for_seconds)
+            self._shown[target] = _Shown(kept, self._clock() + for_seconds)
 
     def drop(self, target: Hashable) -> None:
         with self._lock:
@@ -42,13 +75,21 @@ class Board(Collector):
     def samples(self) -> Iterator[Sample]:
         """All that is shown now."""
         now = self._clock()
+        for shown in self._all():
+            yield from shown.all(now)
+
+    def render(self) -> str:
+        """All that is shown now in Prometheus' text format."""
+        now = self._clock()
+        families: dict[str, list[str]] = {}
+        for shown in self._all():
+            for name, lines in shown.lines(now).items():
+                families.setdefault(name, [_head(name)]).append(lines)
+        return "".join(["".join(lines) for lines in families.values()])
+
+    def _all(self) -> list[_Shown]:
         with self._lock:
-            shown = list(self._shown.values())
-        for samples, until in shown:
-            if now <= until:
-                yield from samples
-            else:
-                yield from ((name, labels, 0.0) for name, labels, _ in samples if name in _UP)
+            return list(self._shown.values())
 
     def describe(self) -> Iterable[Family]:
         """Nothing: registering must not collect."""
@@ -64,3 +105,29 @@ class Board(Collector):
                 family = families[name] = Family(base, metric.help, _TYPES[metric.kind])
             family.add_sample(PREFIX + name, dict(zip(metric.labels, values, strict=True)), value)
         yield from families.values()
+
+
+def _head(name: str) -> str:
+    metric = CATALOGUE[name]
+    text = metric.help.replace("\\", "\\\\").replace("\n", "\\n")
+    return f"# HELP {PREFIX}{name} {text}\n# TYPE {PREFIX}{name} {_TYPES[metric.kind]}\n"
+
+
+def _lines(samples: Iterable[Sample]) -> dict[str, str]:
+    forms: dict[str, tuple[str, list[str]]] = {}
+    quoted: dict[str, str] = {}
+    for name, values, value in samples:
+        form = forms.get(name)
+        if form is None:
+            labels = ",".join(f'{label}="%s"' for label in CATALOGUE[name].labels)
+            form = forms[name] = (f"{PREFIX}{name}{{{labels}}} %r\n", [])
+        for text in values:
+            if text not in quoted:
+                quoted[text] = _quote(text)
+        form[1].append(form[0] % (*[quoted[text] for text in values], float(value)))
+    return {name: "".join(lines) for name, (_, lines) in forms.items()}
+
+
+def _quote(value: str) -> str:
+    """A label's value; whatever it holds stays one value on one line."""
+    return value.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')

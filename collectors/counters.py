@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Hashable
 from typing import Final
 
@@ -38,23 +39,23 @@ class Deltas:
             return (0,) * len(reading) if self._first else reading
         if reading == before:
             return (0,) * len(reading)
-        if any(now < then for now, then in zip(reading, before, strict=True)):
+        if len(reading) != len(before) or min(added := tuple(map(operator.sub, reading, before))) < 0:
             self.resets += 1  # the source is another one of the same name: all of it is new
             return reading
-        return tuple(now - then for now, then in zip(reading, before, strict=True))
+        return added
 
     def end_round(self) -> None:
         """Only after a round in which every source was read."""
         self._first = False
-        for source in [source for source in self._last if source not in self._seen]:
+        for source in self._last.keys() - self._seen:
             missing = self._missing.get(source, 0) + 1
             if missing > FORGET_ROUNDS:
                 del self._last[source]
                 self._missing.pop(source, None)
             else:
                 self._missing[source] = missing
-        for source in self._seen:
-            self._missing.pop(source, None)
+        for source in self._missing.keys() & self._seen:
+            del self._missing[source]
 
 
 class Sums:
@@ -70,8 +71,9 @@ class Sums:
         sums = self._sums.get(group)
         if sums is None:
             sums = self._sums[group] = [0] * self._width
-        for place, amount in enumerate(increase):
-            sums[place] += amount
+        if any(increase):
+            for place, amount in enumerate(increase):
+                sums[place] += amount
         self._fed_ns[group] = now_ns
 
     def forget_idle(self, now_ns: int) -> None:

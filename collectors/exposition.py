@@ -57,8 +57,9 @@ Route = Callable[[Request], Response]
 class Exposition:
     """Serves from threads of its own, from construction until `close`.
 
-    `ready` tells why the part is not ready, or None. Routes and the registry's collectors are called from
-    several threads at once. A stream's iterator is closed when its client or this server goes.
+    `ready` tells why the part is not ready, or None; `text` gives families beside the registry's, in
+    the text format. Routes and the registry's collectors are called from several threads at once. A stream's
+    iterator is closed when its client or this server goes.
     """
 
     def __init__(
@@ -67,9 +68,10 @@ class Exposition:
         registry: CollectorRegistry,
         ready: Callable[[], str | None] = lambda: None,
         routes: Mapping[str, Route] | None = None,
+        text: Callable[[], str] | None = None,
     ) -> None:
         self._routes: dict[str, Route] = {
-            "/metrics": lambda request: _metrics(registry, request),
+            "/metrics": lambda request: _metrics(registry, text, request),
             "/-/healthy": lambda _: Response(b"healthy\n"),
             "/-/ready": lambda _: _ready(ready()),
             **(routes or {}),
@@ -103,9 +105,13 @@ class Exposition:
         self._thread.join(timeout=1)
 
 
-def _metrics(registry: CollectorRegistry, request: Request) -> Response:
-    encode, content_type = choose_encoder(request.headers.get("accept", ""))
+def _metrics(registry: CollectorRegistry, text: Callable[[], str] | None, request: Request) -> Response:
+    # Text of others is of the first format; it is told to all, as it may be.
+    wanted = request.headers.get("accept", "") if text is None else ""
+    encode, content_type = choose_encoder(wanted)
     body = encode(registry)
+    if text is not None:
+        body += text().encode()
     if "gzip" in request.headers.get("accept-encoding", ""):
         packed = gzip.compress(body, compresslevel=1)
         return Response(packed, content_type, headers={"Content-Encoding": "gzip"})

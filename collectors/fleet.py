@@ -21,7 +21,10 @@ _log: Final = logging.getLogger("inflight.collect")
 
 
 class Fleet:
-    """Runs from `start` until `close`. `publish` is called from many threads."""
+    """Runs from `start` until `close`. `publish` is called from many threads.
+
+    With a `board` given, the caller shows it; otherwise the registry does.
+    """
 
     def __init__(
         self,
@@ -29,9 +32,12 @@ class Fleet:
         registry: CollectorRegistry,
         publish: Publish = lambda _topic, _record: None,
         seen: Callable[[Any], None] = lambda _: None,
+        board: Board | None = None,
     ) -> None:
-        board, polls = Board(), Polls()
-        registry.register(board)
+        polls = Polls()
+        if board is None:
+            board = Board()
+            registry.register(board)
         registry.register(polls)
         outlet = Outlet(config.site, board, polls, publish)
         self._stop = Stop()

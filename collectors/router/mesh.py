@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import logging
+import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -12,6 +14,7 @@ from collectors.config import Mesh
 from collectors.outlet import Outlet
 from collectors.router import publish, samples
 from collectors.router.poll import Asked, Kind, Poll
+from collectors.router.rows import Table
 from collectors.router.schema import FLAVOURS, Flavour
 from collectors.router.tally import Tallied, Tally
 from collectors.router.topology import Graph, Topology
@@ -22,6 +25,7 @@ _log: Final = logging.getLogger("inflight.collect")
 
 FORGET_NS: Final = 900_000_000_000  # a router that went is told as down for so long
 STALE_INTERVALS: Final = 3
+SELDOM_POLLS: Final = 6  # as often is asked for entities that hardly change
 MAX_PAIRS: Final = 2000
 MAX_TOLD: Final = 1000
 OTHERS: Final = ("_other", "_other")
@@ -35,7 +39,14 @@ class Watched:
     flavour: Flavour
     tally: Tally
     heard_ns: int
+    seldom: dict[str, Table] = field(default_factory=dict)
+    rested: int = SELDOM_POLLS  # polls since the seldom ones were asked for
     failure: str | None = None
+
+    def forget_seldom(self) -> None:
+        """Ask for everything in the next poll."""
+        self.seldom = {}
+        self.rested = SELDOM_POLLS
 
 
 @dataclass(slots=True)
@@ -73,7 +84,8 @@ class MeshState:
         known = {router: (w.kind, w.flavour) for router, w in self._watched.items()}
         local = self._local if self._local in known else None
         default = flavour if local is None else known[local][1]
-        return Poll(default, known, tags, local)
+        rested = {router for router, w in self._watched.items() if w.rested < SELDOM_POLLS}
+        return Poll(default, known, tags, local, rested)
 
     def end(self, poll: Poll, at_ns: int, steady_ns: int) -> None:
         """Take in a poll whose local router answered."""
@@ -107,6 +119,7 @@ class MeshState:
         seen = MeshView(self._name, at_ns, self._mesh.interval, failure=reason)
         for router, watched in self._watched.items():
             watched.failure = reason
+            watched.forget_seldom()
             seen.down[router] = reason
             self._outlet.board.drop((self._name, router))
         for router in [r for r, w in self._watched.items() if steady_ns - w.heard_ns > FORGET_NS]:
@@ -128,8 +141,9 @@ class MeshState:
         return watched
 
     def _answered(self, router: str, asked: Asked, watched: Watched, seen: MeshView, steady_ns: int) -> None:
-        found = view(asked, seen.at_ns, steady_ns)
+        found = view(asked, seen.at_ns, steady_ns, watched.seldom)
         tallied = watched.tally.feed(found)
+        self._remember(router, asked, watched, restarted=tallied.restarted)
         watched.flavour = FLAVOURS[found.flavour]
         watched.kind = "edge" if found.edge else "interior"
         seen.views[router] = found
@@ -146,7 +160,20 @@ class MeshState:
             _log.info("mesh %s: router %s has restarted", self._name, router)
         watched.failure = None
 
+    def _remember(self, router: str, asked: Asked, watched: Watched, *, restarted: bool) -> None:
+        """Keep what will not be asked for in the next polls, unless it is of a router before its restart."""
+        seldom = [entity for entity in asked.flavour.entities if entity.seldom]
+        fresh = {entity.name: asked.tables[entity.name] for entity in seldom if entity.name in asked.tables}
+        if fresh:
+            # Not all routers in the same poll: each has a turn of its own.
+            watched.rested = 0 if watched.seldom else zlib.crc32(router.encode()) % SELDOM_POLLS
+            watched.seldom = fresh
+        elif restarted:
+            watched.forget_seldom()
+        watched.rested += 1
+
     def _silent(self, router: str, reason: str, watched: Watched, seen: MeshView) -> None:
+        watched.forget_seldom()
         if watched.failure is None:
             _log.warning("mesh %s: router %s is down: %s", self._name, router, reason)
         watched.failure = reason
@@ -177,7 +204,7 @@ class MeshState:
                 omitted[entity] += count
             board.put(
                 (self._name, router),
-                samples.of_router(self._name, found, tallied, self._mesh.links),
+                functools.partial(samples.of_router, self._name, found, tallied, self._mesh.links),
                 for_seconds,
             )
         board.put(

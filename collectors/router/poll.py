@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -56,7 +56,7 @@ class Poll:
     """Asks the router at the other end, all it knows from before, and all it hears of on the way.
 
     `tags` gives the correlation ids, unique over the life of the connection; `local` is the id of the router
-    at the other end, once it is known.
+    at the other end, once it is known; `rested` are those that are not asked for what hardly changes.
     """
 
     def __init__(
@@ -65,6 +65,7 @@ class Poll:
         known: Mapping[str, tuple[Kind, Flavour]],
         tags: Iterator[int],
         local: str | None = None,
+        rested: Collection[str] = (),
     ) -> None:
         self._default = flavour
         self._tags = tags
@@ -78,6 +79,7 @@ class Poll:
         self.heard: set[str] = set()  # routers that another one told of in this poll
         self.notes: list[str] = []  # for the log, one for each kind of fault and router
         self._known = known
+        self._rested = rested
         self._ask(self._local, self._who(self._local))
         self._ask(self._local, Nodes(schema.LOCAL))
         for router, (kind, _) in known.items():
@@ -224,7 +226,8 @@ class Poll:
             raise BadReply("identity", f"{asked.address} answered as {router}")
         asked.guessed = False
         for entity in asked.flavour.entities[1:]:
-            self._ask(asked, Query(asked.address, asked.flavour, entity))
+            if not (entity.seldom and router in self._rested):
+                self._ask(asked, Query(asked.address, asked.flavour, entity))
 
     def _bad(self, sent: _Sent, bad: BadReply, now_ns: int) -> None:
         asked, request = sent.asked, sent.request

@@ -24,7 +24,8 @@ _TOTALS: Final = (
 )
 # As they came; those that hardly change are published less often.
 _PLAIN: Final = ("node", "connector", "auto_link", "link_route")
-_SELDOM: Final = ("connection", "listener", "address_config", "allocator")
+_ASKED: Final = ("listener", "address_config", "allocator")  # when they have been asked for
+_SELDOM: Final = ("connection",)
 SELDOM_POLLS: Final = 12
 
 
@@ -44,7 +45,8 @@ def records(site: str, seen: MeshView, poll: int) -> Iterator[Telemetry]:
                 for name, entry in tallied.addresses.items()
             ],
         }
-        for entity in _PLAIN if poll % SELDOM_POLLS != 1 else (*_PLAIN, *_SELDOM):
+        fresh = [entity for entity in _ASKED if entity in found.fresh]
+        for entity in (*_PLAIN, *fresh, *(_SELDOM if poll % SELDOM_POLLS == 1 else ())):
             if entity == "allocator":
                 entities[entity] = [
                     {**row, **_counters(ALLOCATOR_COUNTERS, tallied.allocators[row["type"]])}

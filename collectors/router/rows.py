@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from collectors.router.schema import ALWAYS_TOLD, Entity, Type
+from collectors.router.schema import ALWAYS_TOLD, Column, Entity, Type
 
 Row = dict[str, Any]
 
@@ -61,26 +61,30 @@ def parse(entity: Entity, body: Any) -> Table:
         raise BadReply("shape", f"the reply for {entity.type} is no map of attributeNames and results")
     table = Table(came=len(results))
     wanted = {column.wire: column for column in entity.columns}
-    places: list[tuple[int, str, Callable[[Any], Any]]] = []
+    places: list[tuple[int, Column]] = []
     for place, wire in enumerate(name if isinstance(name, str) else None for name in names):
         column = wanted.pop(wire, None) if wire is not None else None
         if column:
-            places.append((place, column.name, _READ[column.type]))
+            places.append((place, column))
         elif wire not in ALWAYS_TOLD and not entity.ask_all:
             table.faults["unknown_attribute"] += 1
-    absent = {column.name: None for column in wanted.values()}
-    table.absent = frozenset(absent)
-    if entity.key in absent and results:
+    table.absent = frozenset(column.name for column in wanted.values())
+    if entity.key in table.absent and results:
         raise BadReply("shape", f"the reply for {entity.type} lacks {_wire(entity, entity.key)}")
-    for values in results:
-        row = _row(values, len(names), places, table.faults)
-        if row is None:
-            continue
-        if row[entity.key] is None:
-            table.faults["row_without_key"] += 1
-            continue
-        row.update(absent)
-        table.rows.append(row)
+    whole = [row for row in results if isinstance(row, list) and len(row) == len(names)]
+    if len(whole) < len(results):
+        table.faults["row_of_wrong_length"] += len(results) - len(whole)
+    if not whole:
+        return table
+    # By columns: what holds for all values of one is asked once, and not for each.
+    raw = [*zip(*whole, strict=True)]
+    columns = [_column(raw[place], column.type, table.faults) for place, column in places]
+    told = [*(column.name for _, column in places), *table.absent]
+    columns += [[None] * len(whole)] * len(table.absent)
+    rows = [dict(zip(told, row, strict=True)) for row in zip(*columns, strict=True)]
+    table.rows = [row for row in rows if row[entity.key] is not None]
+    if len(table.rows) < len(rows):
+        table.faults["row_without_key"] += len(rows) - len(table.rows)
     return table
 
 
@@ -88,21 +92,22 @@ def _wire(entity: Entity, name: str) -> str:
     return next(column.wire for column in entity.columns if column.name == name)
 
 
-def _row(
-    values: Any, width: int, places: list[tuple[int, str, Callable[[Any], Any]]], faults: Counter[str]
-) -> Row | None:
-    if not isinstance(values, list) or len(values) != width:
-        faults["row_of_wrong_length"] += 1
-        return None
-    row: Row = {}
-    for place, name, read in places:
-        value = values[place]
+def _column(values: Sequence[Any], kind: Type, faults: Counter[str]) -> Sequence[Any]:
+    """The values as they should be; None in the place of those that cannot be used."""
+    types = {*map(type, values)} - _NOTHING
+    if not types:
+        return values
+    if types == _ALL[kind] and _CLEAN[kind]([value for value in values if value is not None]):
+        return values
+    read = _READ[kind]
+    found: list[Any] = []
+    for value in values:
         try:
-            row[name] = None if value is None else read(value)
+            found.append(None if value is None else read(value))
         except (TypeError, ValueError):
-            row[name] = None
+            found.append(None)
             faults["value_of_wrong_type"] += 1
-    return row
+    return found
 
 
 def clean(text: str) -> str:
@@ -143,6 +148,8 @@ def _texts(value: Any) -> list[str]:
 def _counts(value: Any) -> list[int]:
     if not isinstance(value, list):
         raise TypeError
+    if {*map(type, value)} == {int} and min(value) >= 0 and max(value) < _BIG:
+        return value
     return [_count(item) for item in value]
 
 
@@ -153,4 +160,21 @@ _READ: Final[dict[Type, Callable[[Any], Any]]] = {
     "flag": _flag,
     "texts": _texts,
     "counts": _counts,
+}
+
+_NOTHING: Final = {type(None)}
+# The one type that all values of a column may have for it to be taken as a whole, if they pass one test.
+_ALL: Final[dict[Type, set[type]]] = {
+    "count": {int},
+    "number": {int},
+    "text": {str},
+    "flag": {bool},
+    "texts": set(),  # each is looked into
+    "counts": set(),
+}
+_CLEAN: Final[dict[Type, Callable[[Sequence[Any]], bool]]] = {
+    "count": lambda values: min(values) >= 0 and max(values) < _BIG,
+    "number": lambda values: min(values) > -_BIG and max(values) < _BIG,
+    "text": lambda values: max(map(len, values)) <= MAX_TEXT and "".join(values).isascii(),
+    "flag": lambda _: True,
 }

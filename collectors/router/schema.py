@@ -18,7 +18,7 @@ class Column:
     type: Type
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Entity:
     """One kind of thing a router tells of; a reply's rows without their key are left out."""
 
@@ -27,10 +27,11 @@ class Entity:
     key: str
     columns: tuple[Column, ...]
     paged: bool = False
+    seldom: bool = False  # it hardly changes, or costs the router much: not asked for at each poll
     ask_all: bool = False  # naming the attributes would leave out one that has no name
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Flavour:
     """A kind of router: where its entities are, and which it lacks."""
 
@@ -150,6 +151,7 @@ ALLOCATOR: Final = Entity(
         batchesRebalancedToThreads:to_threads:count batchesRebalancedToGlobal:to_global:count
         """
     ),
+    seldom=True,
 )
 CONNECTOR: Final = Entity(
     "connector",
@@ -172,6 +174,7 @@ LISTENER: Final = Entity(
         requireSsl:tls_required:flag authenticatePeer:login_required:flag
         """
     ),
+    seldom=True,
 )
 AUTO_LINK: Final = Entity(
     "auto_link",
@@ -207,6 +210,7 @@ ADDRESS_CONFIG: Final = Entity(
         priority:priority:number
         """
     ),
+    seldom=True,
 )
 
 _COMMON: Final = (NODE, CONNECTION, LINK, ADDRESS, ALLOCATOR, CONNECTOR, LISTENER, AUTO_LINK, ADDRESS_CONFIG)

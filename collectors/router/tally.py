@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -23,6 +24,7 @@ ADDRESS_FLOWS: Final = (
 LINK_COUNTERS: Final = ("deliveries", *OUTCOMES, *DELAYS)
 LINK_GAUGES: Final = ("undelivered", "unsettled", "credit", "capacity", "stuck")
 TOTAL_COUNTERS: Final = (*OUTCOMES, *FLOWS, *DELAYS)
+_LINK_VECTOR: Final = operator.itemgetter(*LINK_COUNTERS)
 ALLOCATOR_COUNTERS: Final = ("heap_allocated", "heap_freed", "to_threads", "to_global")
 
 MAX_GROUPS: Final = 500  # of links, and as many addresses, for each router; the rest is summed as `_other`
@@ -59,28 +61,34 @@ class Tally:
     def __init__(self, patterns: tuple[str, ...]) -> None:
         self._patterns = patterns
         self._deltas = Deltas()
+        self._allocator_deltas = Deltas()  # which has rounds of its own: it is read less often
         self._sums = {
             "total": Sums(len(TOTAL_COUNTERS), FORGET_NS),
             "link": Sums(len(LINK_COUNTERS), FORGET_NS),
             "address": Sums(len(ADDRESS_FLOWS), FORGET_NS),
             "allocator": Sums(len(ALLOCATOR_COUNTERS), FORGET_NS),
         }
+        self._allocators: dict[str, Entry] = {}
         self._before: RouterView | None = None
 
     def feed(self, seen: RouterView) -> Tallied:
         restarted = self._before is not None and _restarted(self._before, seen)
         self._before = seen
         self._deltas.start_round(restarted=restarted)
+        self._allocator_deltas.start_round(restarted=restarted)
         added = self._deltas.of("total", _vector(seen.totals, TOTAL_COUNTERS))
         self._sums["total"].add("", added, seen.steady_ns)
         links, other_links = self._links(seen)
         addresses, other_addresses = self._addresses(seen)
+        if "allocator" in seen.fresh:
+            self._allocators = self._read_allocators(seen)
+            self._allocator_deltas.end_round()
         tallied = Tallied(
             restarted,
             Entry(self._sums["total"].get(""), added),
             links,
             addresses,
-            self._allocators(seen),
+            self._allocators,
             self._ingress(seen),
             {"link_group": other_links, "address": other_addresses},
         )
@@ -93,17 +101,30 @@ class Tally:
         sums = self._sums["link"]
         found: dict[LinkGroup, Entry] = {}
         omitted: set[LinkGroup] = set()
+        groups: dict[tuple[Any, ...], LinkGroup] = {}
         for link in seen.rows("link"):
-            group = link_group(seen, link, self._patterns)
-            if group not in sums and len(sums) >= MAX_GROUPS and group.address != names.OTHER:
-                omitted.add(group)
-                group = group._replace(address=names.OTHER)
-            added = self._deltas.of(("link", link["identity"]), _vector(link, LINK_COUNTERS))
+            where = (link["connection"], link["address"], link["direction"], link["type"])
+            group = groups.get(where)
+            if group is None:
+                group = link_group(seen, link, self._patterns)
+                if group not in sums and len(sums) >= MAX_GROUPS and group.address != names.OTHER:
+                    omitted.add(group)
+                    group = group._replace(address=names.OTHER)
+                groups[where] = group
+            added = self._deltas.of(("link", link["identity"]), _counted(link))
             sums.add(group, added, seen.steady_ns)
-            _join(found, group, added, {name: link[name] or 0 for name in LINK_GAUGES})
-            gauges = found[group].gauges
-            worst = max(gauges.get("zero_credit_seconds", 0), link["zero_credit_seconds"] or 0)
-            gauges["zero_credit_seconds"] = worst
+            idle = link["zero_credit_seconds"] or 0
+            entry = found.get(group)
+            if entry is None:
+                gauges = {name: link[name] or 0 for name in LINK_GAUGES}
+                found[group] = Entry((), added, {**gauges, "zero_credit_seconds": idle})
+                continue
+            _add(entry, added)
+            gauges = entry.gauges
+            for name in LINK_GAUGES:
+                if value := link[name]:
+                    gauges[name] += value
+            gauges["zero_credit_seconds"] = max(gauges["zero_credit_seconds"], idle)
         # A group whose links are gone keeps its counters for a while.
         for gone in sums.groups():
             if gone not in found and isinstance(gone, LinkGroup):
@@ -129,11 +150,11 @@ class Tally:
         _finish(found, sums)
         return found, len(omitted)
 
-    def _allocators(self, seen: RouterView) -> dict[str, Entry]:
+    def _read_allocators(self, seen: RouterView) -> dict[str, Entry]:
         sums = self._sums["allocator"]
         found: dict[str, Entry] = {}
         for row in seen.rows("allocator"):
-            added = self._deltas.of(("allocator", row["type"]), _vector(row, ALLOCATOR_COUNTERS))
+            added = self._allocator_deltas.of(row["type"], _vector(row, ALLOCATOR_COUNTERS))
             sums.add(row["type"], added, seen.steady_ns)
             _join(found, row["type"], added, {"held_bytes": (row["held"] or 0) * (row["size_bytes"] or 0)})
         _finish(found, sums)
@@ -172,15 +193,25 @@ def _vector(row: Row, counters: Sequence[str]) -> tuple[int, ...]:
     return tuple([row.get(name) or 0 for name in counters])
 
 
+def _counted(link: Row) -> tuple[int, ...]:
+    counts: tuple[int, ...] = _LINK_VECTOR(link)
+    return counts if None not in counts else tuple([count or 0 for count in counts])
+
+
 def _join(found: dict[Any, Entry], group: Hashable, added: tuple[int, ...], gauges: dict[str, int]) -> None:
     entry = found.get(group)
     if entry is None:
         found[group] = Entry((), added, gauges)
         return
-    entry.added = tuple(a + b for a, b in zip(entry.added, added, strict=True))
-    entry.members += 1
+    _add(entry, added)
     for name, value in gauges.items():
         entry.gauges[name] = entry.gauges.get(name, 0) + value
+
+
+def _add(entry: Entry, added: tuple[int, ...]) -> None:
+    entry.members += 1
+    if any(added):
+        entry.added = tuple(map(operator.add, entry.added, added))
 
 
 def _finish(found: dict[Any, Entry], sums: Sums) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from collectors.router import names
 from collectors.router.poll import Asked
-from collectors.router.rows import Row
+from collectors.router.rows import Row, Table
 from collectors.router.schema import FlavourName
 
 SECOND_NS = 1_000_000_000
@@ -37,6 +38,7 @@ class RouterView:
     totals: Row
     tables: dict[str, list[Row]]
     absent: dict[str, frozenset[str]]
+    fresh: frozenset[str] = frozenset()  # entities asked for in this very poll
     edge: bool = False
     instance: int | None = None
     peers: dict[str, str] = field(default_factory=dict)  # connection -> peer
@@ -50,8 +52,12 @@ class RouterView:
         return self.tables.get(entity, [])
 
 
-def view(asked: Asked, at_ns: int, steady_ns: int) -> RouterView:
-    """From a router's answered tables; call it only where the result is ok."""
+def view(asked: Asked, at_ns: int, steady_ns: int, before: Mapping[str, Table] | None = None) -> RouterView:
+    """From a router's answered tables; call it only where the result is ok.
+
+    `before` are those of an earlier poll, for the entities that were not asked for in this one.
+    """
+    tables = {**(before or {}), **asked.tables}
     who = asked.tables["router"].rows[0]
     metrics = asked.tables.get("metrics")
     totals = metrics.rows[0] if metrics and metrics.rows else who
@@ -64,8 +70,9 @@ def view(asked: Asked, at_ns: int, steady_ns: int) -> RouterView:
         at_ns=at_ns,
         steady_ns=steady_ns,
         totals=totals,
-        tables={name: table.rows for name, table in asked.tables.items()},
-        absent={name: table.absent for name, table in asked.tables.items()},
+        tables={name: table.rows for name, table in tables.items()},
+        absent={name: table.absent for name, table in tables.items()},
+        fresh=frozenset(asked.tables),
         edge=who.get("mode") == "edge",
     )
     own = next((row for row in seen.rows("node") if row["id"] == router), None)

@@ -225,10 +225,11 @@ class Wire:
             return
         if delivery.readable and not delivery.partial:
             link = delivery.link
-            self._incoming.append(link.recv(delivery.pending))
+            self._incoming.append(bytes(link.recv(delivery.pending)))
             link.advance()
             delivery.settle()
-            link.flow(1)
+            if link.credit <= CREDIT // 2:
+                link.flow(CREDIT - link.credit)
 
     def _closed(self, condition: Any) -> None:
         name = condition.name if condition else ""

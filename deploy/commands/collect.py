@@ -10,6 +10,7 @@ from typing import Final
 import click
 from prometheus_client import CollectorRegistry
 
+from collectors.board import Board
 from collectors.config import Config
 from collectors.exposition import Exposition, ListenError
 from collectors.fleet import Fleet
@@ -53,8 +54,9 @@ def command(config_file: Path, site: str | None, listen: str, *, make_topics: bo
     stop = Stop()
     try:
         records = _Records(config, registry, make_topics=make_topics) if config.kafka else None
-        fleet = Fleet(config, registry, records.publish if records else _nowhere)
-        server = Exposition(listen, registry, fleet.not_ready)
+        board = Board()
+        fleet = Fleet(config, registry, records.publish if records else _nowhere, board=board)
+        server = Exposition(listen, registry, fleet.not_ready, text=board.render)
     except (KafkaSetupError, SecretError, ListenError, OSError) as error:
         raise Problem(str(error)) from None
     stop_on_signals(stop)

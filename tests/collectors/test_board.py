@@ -21,7 +21,8 @@ def test_samples_are_of_the_catalogue() -> None:
     """Name, type and help are the catalogue's; labels stand in its order; any text is a label."""
     board = Board()
     board.put("t", [("mesh_up", ('a"\\\n',), 1.0), ("router_outcomes_total", ("m", "r", "accepted"), 5.0)])
-    assert text(board) == (
+    registered, rendered = text(board), board.render()
+    assert registered == (
         "# HELP inflight_mesh_up "
         + CATALOGUE["mesh_up"].help
         + "\n# TYPE inflight_mesh_up gauge\n"
@@ -31,6 +32,8 @@ def test_samples_are_of_the_catalogue() -> None:
         + "\n# TYPE inflight_router_outcomes_total counter\n"
         + 'inflight_router_outcomes_total{mesh="m",outcome="accepted",router="r"} 5.0\n'
     )
+    # Prometheus does not care for the order of labels; the package sorts them, ours is the catalogue's.
+    assert rendered == registered.replace('outcome="accepted",router="r"', 'router="r",outcome="accepted"')
 
 
 def test_a_sample_with_wrong_labels_is_a_mistake() -> None:
@@ -39,6 +42,8 @@ def test_a_sample_with_wrong_labels_is_a_mistake() -> None:
     board.put("t", [("mesh_up", ("a", "b"), 1.0)])
     with pytest.raises(ValueError, match=r"shorter|longer"):
         text(board)
+    with pytest.raises(TypeError, match="not all"):
+        board.render()
 
 
 def test_what_nobody_refreshes_vanishes_and_is_down() -> None:
@@ -47,11 +52,33 @@ def test_what_nobody_refreshes_vanishes_and_is_down() -> None:
     board = Board(clock=lambda: now)
     board.put("t", [("router_up", ("m", "r"), 1.0), ("router_stuck_deliveries", ("m", "r"), 4.0)], 10)
     assert "stuck_deliveries{" in text(board)
+    assert "stuck_deliveries{" in board.render()
     now = 11.0
     assert "stuck_deliveries{" not in text(board)
+    assert "stuck_deliveries{" not in board.render()
+    assert 'inflight_router_up{mesh="m",router="r"} 0.0' in board.render()
     assert 'inflight_router_up{mesh="m",router="r"} 0.0' in text(board)
     board.drop("t")
     assert "router_up{" not in text(board)
+
+
+def test_samples_are_made_when_they_are_wanted_and_once() -> None:
+    """A mesh is polled more often than it is scraped."""
+    board, calls = Board(), []
+
+    def make() -> list[tuple[str, tuple[str, ...], float]]:
+        calls.append(1)
+        return [("mesh_up", ("m",), 1.0)]
+
+    board.put("t", make)
+    assert not calls
+    assert board.render() == board.render()
+    assert 'inflight_mesh_up{mesh="m"} 1.0' in text(board)
+    assert len(calls) == 1
+    board.put("t", make)
+    board.put("other", [("mesh_up", ("n",), 0.0)])
+    lines = board.render().splitlines()
+    assert lines[2:] == ['inflight_mesh_up{mesh="m"} 1.0', 'inflight_mesh_up{mesh="n"} 0.0']
 
 
 def test_polls_exist_from_zero_on() -> None:

@@ -247,7 +247,7 @@ def test_junk_ends_nothing(watch: Watch, nodes: Nodes) -> None:
     replay = Replay("qdrouterd")
     watching = watch(urls=nodes.start(lambda request: [b"\x00Sw\xff junk", *replay(request)]).url)
     wait_until(lambda: watching.value("mesh_up") == 1, 5, "a poll")
-    labels = {"collector": "router", "target": "prod", "reason": "no_correlation"}
+    labels = {"collector": "router", "target": "prod", "reason": "cut"}
     counted = watching.registry.get_sample_value("inflight_collector_bad_replies_total", labels)
     assert counted is not None
     assert counted >= 40
@@ -282,7 +282,9 @@ def test_what_is_odd_is_told_once(watch: Watch, nodes: Nodes, caplog: pytest.Log
     def script(request: Message) -> list[Message | bytes]:
         answers = replay(request)
         for answer in answers:
-            if request.properties.get("entityType", "").endswith(".listener") and isinstance(answer, Message):
+            if request.properties.get("entityType", "").endswith(".connector") and isinstance(
+                answer, Message
+            ):
                 answer.body["attributeNames"].append("colour")
                 for row in answer.body["results"]:
                     row.append("red")

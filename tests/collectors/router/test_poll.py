@@ -11,6 +11,7 @@ from replay import Replay
 
 from collectors.router import management, poll, schema
 from collectors.router.poll import Poll
+from collectors.router.view import view
 
 SECOND_NS = 1_000_000_000
 
@@ -212,3 +213,18 @@ def test_names_that_cannot_be_addressed_are_not_asked() -> None:
     polling = begin()
     play(replay, polling)
     assert {*polling.asked} == {*replay.routers}
+
+
+def test_what_hardly_changes_is_not_asked_of_those_that_rest() -> None:
+    """Its last rows stand, as if they had come again; all else is asked."""
+    replay = Replay("qdrouterd")
+    polling = Poll(schema.DISPATCH, {}, itertools.count(), rested={"QDR.B"})
+    play(replay, polling)
+    assert polling.done
+    asked = {router: {*asked.tables} for router, asked in polling.asked.items()}
+    assert asked["QDR.A"] - asked["QDR.B"] == {"allocator", "listener", "address_config"}
+    whole, resting = polling.asked["QDR.A"], polling.asked["QDR.B"]
+    seen = view(resting, 0, 0, {"allocator": whole.tables["allocator"]})
+    assert seen.rows("allocator") == whole.tables["allocator"].rows
+    assert "allocator" not in seen.fresh
+    assert "link" in seen.fresh

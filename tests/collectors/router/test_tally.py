@@ -148,3 +148,22 @@ def test_the_version_and_mode_are_known_in_both_schemas(flavour: str) -> None:
     assert (seen.mode, seen.version) == ("edge", {"qdrouterd": "1.19.0", "skrouterd": "main"}[flavour])
     assert seen.edge
     assert seen.uptime_seconds is not None
+
+
+def test_allocators_that_were_not_asked_for_keep_their_counters() -> None:
+    """They are read less often; a restart meanwhile does not count the old ones anew."""
+    replay, counting = Replay("qdrouterd"), Tally(("*",))
+    row = dict.fromkeys(("held", "size_bytes", "heap_freed", "to_threads", "to_global"), 1)
+
+    def feed(allocated: int, *, asked: bool) -> int:
+        seen = look(replay, "QDR.C")
+        seen.tables["allocator"] = [{"type": "qd_buffer_t", "heap_allocated": allocated, **row}]
+        seen.fresh = seen.fresh | {"allocator"} if asked else seen.fresh - {"allocator"}
+        return counting.feed(seen).allocators["qd_buffer_t"].sums[0]
+
+    assert feed(100, asked=True) == 0
+    assert feed(100, asked=False) == 0
+    assert feed(107, asked=True) == 7
+    change(replay, "QDR.C", "router.node", "id", "QDR.C", instance=1)
+    assert feed(107, asked=False) == 7
+    assert feed(2, asked=True) == 9

@@ -1,43 +1,39 @@
 // The table of paths: sorted, filtered, and with the details of the paths that are opened.
+//
+// Hundreds of rows that change every second would be a long task every second. So the worst are shown until all are
+// asked for; rows out of sight are brought up to date by and by, or when they come into sight; all of it in slices.
 
-import { element, setClass, setText, setValue } from "./dom.js";
-import { count, duration, latency } from "./format.js";
-import { details } from "./details.js";
-import { Spark } from "./spark.js";
+import { COLUMNS } from "./columns.js";
+import { byId, element, setText } from "./dom.js";
+import { PathRow } from "./row.js";
+import { Slices } from "./slices.js";
 
 export const WORST_FIRST = ["outage", "losing", "silent", "behind", "suspect", "refused", "blind", "slow", "waiting", "ok"];
-
-const figure = (name) => (path) => path.response?.[name] ?? null;
-const jitter = (path) => path.window?.jitter?.["99"] ?? path.window?.jitter?.max ?? null;
-const atLeast = (name) => (path) => (path.response?.at_least.includes(name) ? "≥ " : "") + latency(figure(name)(path));
-
-// What a column is called, when it is left out, its figure, and how that reads.
-const COLUMNS = [
-  ["p50", "medium", figure("50"), atLeast("50")],
-  ["p99", "", figure("99"), atLeast("99")],
-  ["max", "medium", figure("max"), atLeast("max")],
-  ["rate", "medium", (p) => p.rate, (p) => (p.rate === null ? "–" : `${count(p.rate)}/s`)],
-  ["lost", "", (p) => p.classes.lost, (p) => count(p.classes.lost)],
-  ["refused", "wide", (p) => p.classes.refused, (p) => count(p.classes.refused)],
-  ["unobserved", "wide", (p) => p.classes.unobserved, (p) => count(p.classes.unobserved)],
-  ["suspect", "wide", (p) => p.suspect, (p) => count(p.suspect)],
-  ["jitter", "wide", jitter, (p) => latency(jitter(p))],
-  ["age", "", (p, now) => (p.last_received_seconds === null ? null : Math.max(0, now - p.last_received_seconds)),
-    (p, now) => (p.last_received_seconds === null ? "–" : duration(Math.max(0, now - p.last_received_seconds)))],
-];
-const ALARMING = new Set(["lost", "suspect"]);
+const SHOWN = 100; // rows, until all are asked for
+const UNSEEN = 25; // rows out of sight that an update brings up to date
+const NEAR = "300px 0px";
 
 export class PathTable {
   constructor(table, filter, shown) {
     this.body = table.tBodies[0];
     this.filter = filter;
     this.shown = shown;
+    this.more = byId("more");
+    this.all = false;
     this.rows = new Map();
     this.sort = "state";
     this.reverse = false;
     this.heads = new Map();
+    this.turn = 0;
+    this.unseen = 0; // where among the rows out of sight the next update goes on
+    this.slices = new Slices();
+    this.watch = new IntersectionObserver((entries) => this.sight(entries), { rootMargin: NEAR });
     table.tHead.append(this.head());
-    filter.addEventListener("input", () => this.show(this.paths, this.now));
+    filter.addEventListener("input", () => this.again());
+    this.more.addEventListener("click", () => {
+      this.all = !this.all;
+      this.again();
+    });
   }
 
   head() {
@@ -59,42 +55,86 @@ export class PathTable {
   sortBy(name) {
     this.reverse = this.sort === name && !this.reverse;
     this.sort = name;
-    this.show(this.paths, this.now);
+    this.again();
+  }
+
+  again() {
+    if (this.paths) this.show(this.paths, this.now);
   }
 
   show(paths, now) {
-    if (!paths) return;
     this.paths = paths;
     this.now = now;
-    for (const [name, row] of this.rows) {
-      if (!paths.has(name)) {
-        row.remove();
-        this.rows.delete(name);
-      }
-    }
+    this.turn += 1;
     const wanted = this.filter.value.toLowerCase();
-    const order = [...paths.values()].filter((p) => p.name.toLowerCase().includes(wanted) || p.state.includes(wanted));
-    order.sort((a, b) => this.compare(a, b));
-    setText(this.shown, wanted ? `${order.length} of ${paths.size}` : "");
-    this.place(order);
+    const found = [...paths.values()].filter((p) => p.name.toLowerCase().includes(wanted) || p.state.includes(wanted));
+    found.sort((a, b) => this.compare(a, b));
+    const order = this.all ? found : found.slice(0, SHOWN);
+    setText(this.shown, this.count(order.length, found.length, paths.size));
+    this.more.hidden = found.length <= SHOWN;
+    setText(this.more, this.all ? `Show the first ${SHOWN} only` : `Show all ${found.length} paths`);
     for (const [name, head] of this.heads) {
       const direction = name !== this.sort ? "none" : this.falls(name) ? "descending" : "ascending";
       if (head.getAttribute("aria-sort") !== direction) head.setAttribute("aria-sort", direction);
     }
+    this.slices.run(this.steps(order));
   }
 
-  place(order) {
+  count(shown, found, all) {
+    if (shown < found) return `the first ${shown} of ${found}`;
+    return found < all ? `${found} of ${all}` : "";
+  }
+
+  // Each step is short: at most one row is made, moved or brought up to date.
+  *steps(order) {
     const wanted = new Set(order.map((path) => path.name));
-    for (const [name, row] of this.rows) if (!wanted.has(name)) row.detach();
+    for (const [name, row] of this.rows) {
+      if (wanted.has(name)) continue;
+      row.detach();
+      // What was opened stays so when it comes back into the list.
+      if (!row.details || !this.paths.has(name)) {
+        this.watch.unobserve(row.line);
+        this.rows.delete(name);
+      }
+      yield;
+    }
+    const focused = this.body.contains(document.activeElement) ? document.activeElement : null;
     let next = this.body.firstElementChild;
     for (const path of order) {
-      let row = this.rows.get(path.name);
-      if (!row) this.rows.set(path.name, (row = new PathRow(path.name)));
-      row.show(path, this.now);
+      const row = this.rows.get(path.name) ?? this.make(path);
+      if (row.seen || !row.line.isConnected) row.show(path, this.now, this.turn);
       for (const line of row.lines()) {
         if (line === next) next = next.nextElementSibling;
         else this.body.insertBefore(line, next);
       }
+      yield;
+    }
+    // A row that moved has lost the focus.
+    if (focused?.isConnected && document.activeElement === document.body) focused.focus({ preventScroll: true });
+    const rest = order.filter((path) => !this.rows.get(path.name).seen);
+    for (let number = 0; number < Math.min(UNSEEN, rest.length); number += 1) {
+      const path = rest[this.unseen++ % rest.length];
+      this.rows.get(path.name).show(path, this.now, this.turn);
+      yield;
+    }
+  }
+
+  make(path) {
+    // What is opened or closed between two slices would be where the next one goes on.
+    const row = new PathRow(path.name, () => this.again());
+    row.show(path, this.now, this.turn);
+    this.rows.set(path.name, row);
+    this.watch.observe(row.line);
+    return row;
+  }
+
+  sight(entries) {
+    for (const { target, isIntersecting } of entries) {
+      const row = this.rows.get(target.dataset.path);
+      if (row?.line !== target) continue;
+      row.seen = isIntersecting;
+      const path = this.paths.get(target.dataset.path);
+      if (isIntersecting && path) row.show(path, this.now, this.turn);
     }
   }
 
@@ -112,69 +152,5 @@ export class PathTable {
       difference = (value(a, this.now) ?? -Infinity) - (value(b, this.now) ?? -Infinity) || 0;
     }
     return turn * difference || (this.sort === "path" ? turn : 1) * (a.name < b.name ? -1 : 1);
-  }
-}
-
-class PathRow {
-  constructor(name) {
-    this.button = element("button", { type: "button", "aria-expanded": "false" }, name);
-    this.button.title = name;
-    this.button.addEventListener("click", () => this.toggle());
-    this.ends = element("span", { class: "ends" });
-    this.word = element("span");
-    this.why = element("span", { class: "why" });
-    this.figures = COLUMNS.map(() => element("data"));
-    const spark = element("td", { class: "left medium" });
-    this.spark = new Spark(spark);
-    this.line = element("tr", {},
-      element("th", { scope: "row" }, this.button, this.ends),
-      element("td", { class: "left" }, this.word, this.why),
-      ...COLUMNS.map(([, kind], index) => element("td", { class: kind }, this.figures[index])),
-      spark);
-    this.line.dataset.path = name;
-    this.details = null;
-    this.drawn = null;
-  }
-
-  lines() {
-    return this.details ? [this.line, this.details] : [this.line];
-  }
-
-  show(path, now) {
-    this.path = path;
-    setText(this.ends, `${path.source} → ${path.target}${path.via ? ` via ${path.via}` : ""}`);
-    setText(this.word, path.maintenance ? `${path.state}, maintenance` : path.state);
-    setClass(this.word, `word ${path.state}${path.maintenance ? " maintenance" : ""}`);
-    setText(this.why, path.state_text);
-    COLUMNS.forEach(([name, , value, text], index) => {
-      const found = value(path, now);
-      setValue(this.figures[index], found, text(path, now));
-      if (ALARMING.has(name)) setClass(this.figures[index], found ? "alarm" : "");
-    });
-    if (this.drawn !== path.spark) {
-      this.drawn = path.spark;
-      this.spark.show(path.spark, path.spark_missing);
-    }
-    if (this.details) this.details.firstChild.replaceChildren(details(path));
-  }
-
-  toggle() {
-    const open = this.details === null;
-    this.button.setAttribute("aria-expanded", String(open));
-    if (open) {
-      this.details = element("tr", { class: "details" }, element("td", { colspan: String(COLUMNS.length + 3) }, details(this.path)));
-      this.line.after(this.details);
-    } else {
-      this.details.remove();
-      this.details = null;
-    }
-  }
-
-  detach() {
-    this.lines().forEach((line) => line.remove());
-  }
-
-  remove() {
-    this.detach();
   }
 }

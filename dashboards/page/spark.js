@@ -1,7 +1,7 @@
 // A small line of the last windows' p99, or maximum where there are too few messages for one; red ticks where
 // messages are missing.
 
-import { drawing, element, setText } from "./dom.js";
+import { drawing } from "./dom.js";
 import { count, latency } from "./format.js";
 
 const WIDTH = 120;
@@ -12,10 +12,9 @@ export class Spark {
   constructor(cell) {
     this.line = drawing("path", { class: "line" });
     this.missing = drawing("path", { class: "missing" });
-    const svg = drawing("svg", { class: "spark", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" }, this.line, this.missing);
-    svg.setAttribute("preserveAspectRatio", "none");
-    this.words = element("span", { class: "hidden" });
-    cell.append(svg, this.words);
+    this.svg = drawing("svg", { class: "spark", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img" }, this.line, this.missing);
+    this.svg.setAttribute("preserveAspectRatio", "none");
+    cell.append(this.svg);
   }
 
   show(points, missing) {
@@ -38,7 +37,7 @@ export class Spark {
     this.line.setAttribute("d", line);
     this.missing.setAttribute("d", ticks);
     const lost = missing.reduce((sum, one) => sum + one, 0);
-    setText(this.words, known.length
+    this.svg.setAttribute("aria-label", known.length
       ? `p99 or maximum of ${points.length} windows: ${latency(Math.min(...known))} to ${latency(top)}, ${count(lost)} missing`
       : `${points.length} windows, nothing received, ${count(lost)} missing`);
   }

@@ -174,6 +174,9 @@ def test_touches_only_what_changed(page: Page, served: Served) -> None:
     names = [f"path-{number:03}" for number in range(499)]
     for name in names:
         served.exporter.apply_window(window(name, now))
+    page.wait("document.getElementById('shown').textContent === 'the first 100 of 500'", "the paths")
+    page.wait("document.querySelectorAll('#paths tbody tr').length === 100", "the first rows")
+    page.evaluate("document.getElementById('more').click()")
     page.wait("document.querySelectorAll('#paths tbody tr').length === 500", "500 paths")
     page.evaluate(
         "window.touched = new Set(); new MutationObserver((all) => all.forEach((one) => {"
@@ -201,18 +204,63 @@ def test_sorts_and_filters(page: Page, served: Served) -> None:
     press = (
         "[...document.querySelectorAll('#paths thead button')].find((b) => b.textContent === '{}').click()"
     )
+
+    def comes(expected: str) -> None:
+        page.wait(f"{order} === '{expected}'", expected)
+
     page.evaluate(press.format("lost"))
-    assert page.evaluate(order) == "beta,gamma,alpha,east-west"
+    comes("beta,gamma,alpha,east-west")
     assert page.evaluate("document.querySelector('th[aria-sort=descending]').innerText") == "lost"
     page.evaluate(press.format("lost"))
-    assert page.evaluate(order) == "east-west,alpha,gamma,beta"
+    comes("east-west,alpha,gamma,beta")
     page.evaluate(
         "filter = document.getElementById('filter'); filter.value = 'MA';"
         " filter.dispatchEvent(new Event('input'))"
     )
-    assert page.evaluate(order) == "gamma"
+    comes("gamma")
     page.evaluate("filter.value = 'losing'; filter.dispatchEvent(new Event('input'))")
-    assert page.evaluate(order) == "alpha,gamma,beta"
+    comes("alpha,gamma,beta")
+
+
+def test_rows_out_of_sight_are_right_when_they_come_into_sight(page: Page, served: Served) -> None:
+    """Of 300 rows those in sight follow at once; the others by and by, or when they are seen."""
+    now = recent()
+    names = [f"path-{number:03}" for number in range(300)]
+    for name in names:
+        served.exporter.apply_window(window(name, now, values_ns=[1_000_000] * 100))
+    page.wait("document.querySelectorAll('#paths tbody tr').length === 100", "the first rows")
+    page.evaluate("document.getElementById('more').click()")
+    page.wait("document.querySelectorAll('#paths tbody tr').length === 301", "all rows")
+    for name in names:
+        served.exporter.apply_window(window(name, now + 1, values_ns=[2_000_000] * 100))
+    p99 = "{}.querySelectorAll('data')[1].innerText.startsWith('2')"
+    page.wait(p99.format(row("path-000")), "the first row")
+    page.evaluate(f"{row('path-299')}.scrollIntoView()")
+    page.wait(p99.format(row("path-299")), "the last row, when it is seen")
+    every = "[...document.querySelectorAll('#paths tbody tr[data-path^=path]')].every((line) => {})"
+    page.wait(every.format(p99.format("line")), "all the others", 40)
+    assert page.mistakes() == []
+
+
+def test_keeps_focus_and_what_was_opened(page: Page, served: Served) -> None:
+    """A row that moves up keeps focus and details; one that was filtered away comes back opened."""
+    now = recent()
+    for name in ("alpha", "beta", "gamma"):
+        served.exporter.apply_window(window(name, now))
+    page.wait("document.querySelectorAll('#paths tbody tr').length === 4", "the paths")
+    page.evaluate(f"{row('gamma')}.querySelector('button').focus(); document.activeElement.click()")
+    page.wait("document.querySelector('tr.details')", "the details")
+    served.exporter.apply_window(window("gamma", now + 1, lost=2))
+    page.wait("document.querySelector('#paths tbody tr').dataset.path === 'gamma'", "it to move up")
+    page.wait("document.activeElement.textContent === 'gamma'", "the focus")
+    assert page.evaluate(f"{row('gamma')}.nextElementSibling.className") == "details"
+    page.evaluate(
+        "filter = document.getElementById('filter'); filter.value = 'alpha';"
+        " filter.dispatchEvent(new Event('input'))"
+    )
+    page.wait("document.querySelectorAll('#paths tbody tr').length === 1", "the filter")
+    page.evaluate("filter.value = ''; filter.dispatchEvent(new Event('input'))")
+    page.wait(f"{row('gamma')}?.nextElementSibling?.className === 'details'", "it to come back as it was")
 
 
 def test_readable_by_a_screen_reader(page: Page, served: Served) -> None:

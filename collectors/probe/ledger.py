@@ -45,9 +45,15 @@ class Second:
             nothing = np.zeros(0, np.int64)
             return Ledger(nothing, nothing, codes)
         starts = np.concatenate(([0], np.flatnonzero(np.diff(codes)) + 1)).astype(np.int64)
-        starts = starts[:MAX_ROWS]  # a record has no room for more; it takes that many changes in one second
         lengths = np.diff(np.append(starts, len(codes)))
         return Ledger(starts + self.first_seq, lengths, codes[starts])
+
+    def parts(self) -> list[Ledger]:
+        """The same, as much as a record holds in each; one where there is nothing."""
+        rows = self.rows()
+        places = range(0, len(rows.first_seq), MAX_ROWS) or (0,)
+        spans = [slice(at, at + MAX_ROWS) for at in places]
+        return [Ledger(rows.first_seq[s], rows.length[s], rows.outcome[s]) for s in spans]
 
     def unsent_by_reason(self) -> dict[UnsentReason, int]:
         return {reason: n for reason, n in zip(UNSENT_REASONS, self.unsent, strict=True) if n}

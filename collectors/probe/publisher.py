@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
 
 from collectors.paths import Path
+from collectors.probe.ledger import Second
 from collectors.records import Gap, Header, Kind, Ledger, Received, Role, encode
 
 
@@ -68,6 +69,21 @@ class Publisher:
         """A record of the publication that is being made."""
         self._flush()
         self._pending = kind, rows, fields
+
+    def add_ledger(self, stream: str, entry: Second, **fields: Any) -> None:
+        """What became of the messages of a second, in as many records as it takes."""
+        fields = {
+            "stream": stream,
+            "second": entry.second,
+            "body_bytes": entry.body_bytes,
+            "revision": entry.revision,
+            "due": entry.due,
+            "backlog": entry.backlog,
+            "unsent": entry.unsent_by_reason(),
+            **fields,
+        }
+        for rows in entry.parts():
+            self.add("ledger", rows, **fields)
 
     def end(self, frontier_ns: int, *, kind: Kind = "alive", always: bool = False, **fields: Any) -> bool:
         """Send what was added, the frontier moved by its last record; `fields` stand in that one, too.

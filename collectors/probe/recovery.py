@@ -130,16 +130,7 @@ def _publish_ledger(left: _Left, sink: Sink) -> None:
         unsent = entry.unsent_by_reason()
         if entry.backlog:
             unsent["no_connection"] = unsent.get("no_connection", 0) + entry.backlog
-        publisher.add(
-            "ledger",
-            entry.rows(),
-            stream=header.run,
-            second=entry.second,
-            body_bytes=entry.body_bytes,
-            revision=entry.revision,
-            due=entry.due,
-            unsent=unsent,
-        )
+        publisher.add_ledger(header.run, entry, backlog=0, unsent=unsent)
     publisher.end(left.alive_ns, always=True)
 
 

@@ -317,18 +317,7 @@ class Sender:
         self.journal()
         self._over = bye
         for entry in self.ledger.close(until):
-            self._publisher.add(
-                "ledger",
-                entry.rows(),
-                stream=f"{self._run:016x}",
-                second=entry.second,
-                body_bytes=entry.body_bytes,
-                revision=entry.revision,
-                due=entry.due,
-                backlog=entry.backlog,
-                unsent=entry.unsent_by_reason(),
-                **self._state(),
-            )
+            self._publisher.add_ledger(f"{self._run:016x}", entry, **self._state())
         frontier = now if bye else until * SECOND_NS
         last = {**self._state(), **self._attachment.take_spans(now)}
         self._publisher.end(frontier, kind="bye" if bye else "alive", always=True, **last)

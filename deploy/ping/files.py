@@ -38,10 +38,11 @@ def write_hdr_log(file: Path, rows: list[WindowRow]) -> None:
 def write_rate_log(file: Path, tally: Tally) -> None:
     """A line a second: due and sent by the sender's books, received by the time of arrival."""
     found: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
-    for (_, second), record in tally.ledgers.items():
-        found[second][0] += record.header.due
-        found[second][1] += int(record.ledger.length.sum()) if record.ledger is not None else 0
-        found[second][3] += sum(record.header.unsent.values())
+    for (_, second), parts in tally.ledgers.items():
+        header = parts[0].header
+        found[second][0] += header.due
+        found[second][1] += sum(int(part.ledger.length.sum()) for part in parts if part.ledger is not None)
+        found[second][3] += sum(header.unsent.values())
     for second, count in tally.received_by_second.items():
         found[second][2] += count
     with file.open("w", newline="", encoding="utf-8") as out:

@@ -21,7 +21,8 @@ def write_samples(file: Path, tally: Tally) -> None:
     for record in tally.samples:
         if record.received is not None:
             seen[record.header.stream].update(record.received.seq.tolist())
-    parts += [_missing(record, seen[stream]) for (stream, _), record in tally.ledgers.items()]
+    for (stream, _), ledger in tally.ledgers.items():
+        parts += [_missing(record, seen[stream]) for record in ledger]
     table = pa.concat_tables([_SCHEMA.empty_table(), *parts])
     pq.write_table(table.sort_by([("stream", "ascending"), ("seq", "ascending")]), file)
 
@@ -45,7 +46,9 @@ def _arrived(record: Record, tally: Tally) -> Any:
     rows, header = record.received, record.header
     if rows is None:
         return _SCHEMA.empty_table()
-    outcomes = _outcomes(tally.ledgers.get((header.stream, header.second)))
+    outcomes: dict[int, str] = {}
+    for part in tally.ledgers.get((header.stream, header.second), []):
+        outcomes |= _outcomes(part)
     columns = {
         "stream": [header.stream] * len(rows.seq),
         "seq": rows.seq,
@@ -73,8 +76,8 @@ def _missing(record: Record, seen: set[int]) -> Any:
     return pa.table(columns, schema=_SCHEMA)
 
 
-def _outcomes(record: Record | None) -> dict[int, str]:
-    if record is None or record.ledger is None:
+def _outcomes(record: Record) -> dict[int, str]:
+    if record.ledger is None:
         return {}
     ledger = record.ledger
     return {

@@ -29,7 +29,7 @@ class Tally:
         self._keep_samples = keep_samples
         self.rows: list[WindowRow] = []
         self.samples: list[Record] = []
-        self.ledgers: dict[tuple[str, int], Record] = {}  # by stream and second: the highest revision
+        self.ledgers: dict[tuple[str, int], list[Record]] = {}  # by stream and second: the highest revision
         self.received_by_second: Counter[int] = Counter()
         self._ipdv: list[NDArray[np.int64]] = []
         self._values = 0
@@ -44,8 +44,10 @@ class Tally:
         if record.ledger is not None:
             key_of = header.stream, header.second
             known = self.ledgers.get(key_of)
-            if known is None or known.header.revision < header.revision:
-                self.ledgers[key_of] = record
+            if known is None or known[0].header.revision < header.revision:
+                self.ledgers[key_of] = [record]
+            else:
+                known.append(record)  # a second with very many changes of outcome comes in parts
         if record.received is not None:
             seconds, counts = np.unique(record.received.received_ns // SECOND_NS, return_counts=True)
             self.received_by_second.update(dict(zip(seconds.tolist(), counts.tolist(), strict=True)))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collectors.records import FLAG_REDELIVERED, FLAG_REORDERED, Header, Ledger, Received
-from streaming.accounting import bounds
+from streaming.accounting import bounds, ledgers
 from streaming.accounting.runs import END, FIRST, Runs
 from streaming.accounting.samples import Samples
 
@@ -51,6 +51,9 @@ class Cell:
 
     runs: Runs = field(default_factory=Runs)
     told: Told | None = None
+
+
+_NEW: Final = Cell()
 
 
 @dataclass(slots=True)
@@ -118,14 +121,19 @@ class Window:
 
     def tell(self, header: Header, rows: Ledger) -> None:
         """Take in a ledger, unless a higher revision is known; TooMuch leaves the window as it was."""
+        known = self.cells.get(header.stream, {}).get(header.second, _NEW).told
+        if known is not None:
+            if known.revision > header.revision:
+                return
+            rows = ledgers.over(rows, Ledger(known.first, known.length, known.outcome))
         if (
             len(rows.first_seq)
             and int(rows.first_seq[-1] + rows.length[-1] - rows.first_seq[0]) > bounds.NUMBERS
         ):
             raise TooMuch("numbers", f"a ledger over more than {bounds.NUMBERS} numbers in one second")
+        if len(rows.first_seq) > bounds.RUNS:
+            raise TooMuch("runs", f"a ledger of more than {bounds.RUNS} pieces in one second")
         cell = self.cell(header.stream, header.second)
-        if cell.told is not None and cell.told.revision > header.revision:
-            return
         cell.told = Told(
             header.revision,
             rows.first_seq,

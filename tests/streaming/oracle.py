@@ -103,7 +103,14 @@ class Oracle(RowOracle):
                     for first, length, outcome in zip(*record.ledger, strict=True)
                     for i in range(int(length))
                 ]
-                window.ledgers[header.stream, header.second] = header, numbers
+                if known is not None:
+                    said = [number for number, _ in numbers]
+                    numbers += [
+                        (number, outcome)
+                        for number, outcome in known[1]
+                        if not said or not said[0] <= number <= said[-1]
+                    ]
+                window.ledgers[header.stream, header.second] = header, sorted(numbers)
 
     def _window(self, time_ns: int, samples: int) -> OracleWindow | None:
         start = time_ns // self.rules.window_ns * self.rules.window_ns

@@ -78,11 +78,20 @@ def test_runs_are_as_long_as_they_can_be() -> None:
 
 
 def test_more_runs_than_a_record_takes() -> None:
-    """A record holds so many runs at the most; every number is still in it."""
-    entry = Second(0, 0, bytearray([1, 2] * 20_000))
-    rows = entry.rows()
-    assert len(rows.first_seq) == 16_384
-    assert int(rows.length.sum()) == 40_000
+    """A second that needs several records has each number in one of them, with its own outcome."""
+    outcomes = [1, 2] * 20_000
+    parts = Second(0, 7, bytearray(outcomes)).parts()
+    assert [len(part.first_seq) for part in parts] == [16_384, 16_384, 7_232]
+    told: dict[int, str] = {}
+    for part in parts:
+        told |= expand(part)
+    assert told == {7 + n: OUTCOMES[code] for n, code in enumerate(outcomes)}
+
+
+def test_a_second_with_nothing_has_a_record() -> None:
+    """Also where nothing was sent, one says so."""
+    (part,) = Second(0).parts()
+    assert len(part.first_seq) == 0
 
 
 def test_old_seconds_are_forgotten() -> None:

@@ -86,10 +86,20 @@ def layout(spark: SparkSession, settings: JobSettings) -> Layout:
         ) from None
 
 
-def _layout(spark: SparkSession, settings: JobSettings, place: str) -> Layout:
+def on_local_files(spark: SparkSession, settings: JobSettings) -> bool:
+    """Whether Hadoop takes the checkpoint for a folder of this machine."""
+    files, _ = _hadoop(spark, settings.checkpoint)
+    return bool(files.getUri().getScheme() == "file")
+
+
+def _hadoop(spark: SparkSession, place: str) -> tuple[Any, Any]:
     jvm: Any = spark._jvm  # noqa: SLF001 -- the only way to Hadoop's file systems from Python
     path = jvm.org.apache.hadoop.fs.Path(place)
-    files = path.getFileSystem(spark._jsc.hadoopConfiguration())  # noqa: SLF001 -- the same
+    return path.getFileSystem(spark._jsc.hadoopConfiguration()), path  # noqa: SLF001 -- the same
+
+
+def _layout(spark: SparkSession, settings: JobSettings, place: str) -> Layout:
+    files, path = _hadoop(spark, place)
     if files.exists(path):
         stream = files.open(path)
         try:
@@ -103,7 +113,7 @@ def _layout(spark: SparkSession, settings: JobSettings, place: str) -> Layout:
             "give another --checkpoint"
         )
     chosen = choose(settings, spark.sparkContext.defaultParallelism)
-    unfinished = jvm.org.apache.hadoop.fs.Path(f"{place}.tmp")
+    _, unfinished = _hadoop(spark, f"{place}.tmp")
     files.mkdirs(path.getParent())
     out = files.create(unfinished, True)
     try:

@@ -28,7 +28,11 @@ _OFFSET: Final = (1023 + 9) << 10
 _LINEAR: Final = 1_024  # below it the index is the value
 _COMPACT_AT: Final = 4_096  # indexes kept as they came, before they are counted
 
+_NONE: Final[Indexes] = np.empty(0, np.uint16)
 _FEW: Final = 512  # buckets that are sorted rather than counted over their whole range
+
+_DIGIT: Final = 7  # bits of a byte of LEB128
+_QUICK: Final = 1  # zlib's level: 6 takes twice the time for 4 % fewer bytes
 
 _OUTER: Final = struct.Struct(">II")
 _INNER: Final = struct.Struct(">IIIIQQd")
@@ -40,11 +44,11 @@ class BadHistogram(ValueError):  # noqa: N818 -- it is the histogram that is bad
     """This text is no HdrHistogram V2 of this layout."""
 
 
-def indexes(values_ns: Ints) -> Indexes:
-    """The bucket of each value; below 0 counts as 0, above an hour as an hour."""
+def indexes(values_ns: Ints, extremes_ns: tuple[int, int] | None = None) -> Indexes:
+    """The bucket of each value; below 0 counts as 0, above an hour as an hour. Give extremes where known."""
     if not len(values_ns):
-        return np.empty(0, np.uint16)
-    least, most = values_ns.min(), values_ns.max()
+        return _NONE
+    least, most = extremes_ns or (int(values_ns.min()), int(values_ns.max()))
     if least < 0 or most > HIGHEST_NS:
         values_ns = np.minimum(np.maximum(values_ns, 0), HIGHEST_NS)
     # The bits of a float64 are already a logarithmic layout: exponent, then the leading bits of the value.
@@ -76,7 +80,7 @@ class Histogram:
     __slots__ = ("_counts", "_keys", "_pending", "_pending_count")
 
     def __init__(self) -> None:
-        self._keys: Indexes = np.empty(0, np.uint16)
+        self._keys: Indexes = _NONE
         self._counts: Ints = np.empty(0, np.int64)
         self._pending: list[Indexes] = []
         self._pending_count = 0
@@ -99,10 +103,23 @@ class Histogram:
         self._compact()
         return self._keys, self._counts
 
+    def pending(self) -> Indexes:
+        """The buckets of what was not counted into pairs yet, in order."""
+        if len(self._pending) > 1:
+            self._pending = [np.concatenate(self._pending)]
+        return self._pending[0] if self._pending else _NONE
+
+    def parts(self) -> tuple[Indexes, Ints, Indexes]:
+        """Pairs as they are, and what is pending beside them: for who has no time to count."""
+        return self._keys, self._counts, self.pending()
+
     @classmethod
-    def of_pairs(cls, keys: Indexes, counts: Ints) -> Histogram:
+    def of_pairs(cls, keys: Indexes, counts: Ints, pending: Indexes | None = None) -> Histogram:
+        """Of pairs in ascending order of buckets."""
         found = cls()
         found._keys, found._counts = keys, counts
+        if pending is not None and len(pending):
+            found.record(pending)
         return found
 
     @property
@@ -134,24 +151,22 @@ class Histogram:
         keys, counts = self.pairs()
         payload = _varints(_zigzag(_with_zeros(keys, counts)))
         inner = _INNER.pack(_COOKIE_INNER, len(payload), 0, DIGITS, LOWEST_NS, HIGHEST_NS, 1.0)
-        squeezed = zlib.compress(inner + payload)
+        squeezed = zlib.compress(inner + payload, _QUICK)
         return base64.b64encode(_OUTER.pack(_COOKIE_OUTER, len(squeezed)) + squeezed).decode("ascii")
 
     def _compact(self) -> None:
         if not self._pending:
             return
-        fresh = self._pending[0] if len(self._pending) == 1 else np.concatenate(self._pending)
-        self._pending = []
-        self._pending_count = 0
+        fresh, self._pending, self._pending_count = self.pending(), [], 0
         if not len(fresh):
             return
-        if len(fresh) <= _FEW:
+        if len(fresh) + len(self._keys) <= _FEW:
             self._merge(*_summed(fresh, np.ones(len(fresh), np.int64)))
             return
-        base = int(fresh.min())
-        dense = np.bincount(fresh - np.uint16(base))
-        used = np.flatnonzero(dense)
-        self._merge((used + base).astype(np.uint16), dense[used])
+        base, top = int(fresh.min()), int(fresh.max())
+        if len(self._keys):
+            base, top = min(base, int(self._keys[0])), max(top, int(self._keys[-1]))
+        self._take_dense(np.bincount(fresh - np.uint16(base), minlength=top + 1 - base), base)
 
     def _merge(self, keys: Indexes, counts: Ints) -> None:
         if not len(self._keys):
@@ -166,7 +181,12 @@ class Histogram:
         base = min(int(keys[0]), int(self._keys[0]))
         dense = np.zeros(max(int(keys[-1]), int(self._keys[-1])) + 1 - base, np.int64)
         dense[keys - np.uint16(base)] = counts
-        dense[self._keys - np.uint16(base)] += self._counts
+        self._take_dense(dense, base)
+
+    def _take_dense(self, dense: Ints, base: int) -> None:
+        """Counts of all buckets from `base` on, wide enough for the own ones, which are added."""
+        if len(self._keys):
+            dense[self._keys - np.uint16(base)] += self._counts
         used = np.flatnonzero(dense)
         self._keys, self._counts = (used + base).astype(np.uint16), dense[used]
 
@@ -207,12 +227,14 @@ def _with_zeros(keys: Indexes, counts: Ints) -> Ints:
     """The counts in order, with each run of zeros before one as a negative number, or 0 for a single one."""
     index = keys.astype(np.int64)
     zeros = np.diff(index, prepend=-1) - 1
-    words = np.empty((len(index), 2), np.int64)
-    words[:, 0] = np.where(zeros > 1, -zeros, 0)
-    words[:, 1] = counts
-    keep = np.ones((len(index), 2), np.bool_)
-    keep[:, 0] = zeros > 0
-    return words[keep]
+    before = zeros > 0
+    # A count stands after all counts before it and after all runs of zeros up to it.
+    places = np.cumsum(before) + np.arange(len(index))
+    words = np.empty(len(index) + int(np.count_nonzero(before)), np.int64)
+    words[places] = counts
+    runs = zeros[before]
+    words[places[before] - 1] = np.where(runs > 1, -runs, 0)
+    return words
 
 
 def _from_words(words: Ints) -> Histogram:
@@ -236,12 +258,20 @@ def _varints(words: Ints) -> bytes:
     """LEB128 of each; counts stay far below the 63 bits where HdrHistogram's ninth byte would differ."""
     if not len(words):
         return b""
-    width = (int(words.max()).bit_length() + 6) // 7
-    parts = words[:, None] >> (7 * np.arange(width + 1))
-    used = parts != 0
-    used[:, 0] = True
-    digits = (parts[:, :-1] & 0x7F) | (used[:, 1:].astype(np.int64) << 7)
-    return bytes(digits[used[:, :-1]].astype(np.uint8))
+    bits = int(words.max()).bit_length()
+    if bits <= _DIGIT:
+        return words.astype(np.uint8).tobytes()
+    # Most take one byte: a round for each further digit concerns the few that have it.
+    sizes = np.ones(len(words), np.int64)
+    for digit in range(_DIGIT, bits, _DIGIT):
+        sizes += words >= 1 << digit
+    places = np.cumsum(sizes) - sizes
+    found = np.empty(int(places[-1] + sizes[-1]), np.uint8)
+    while len(words):
+        more = words >= 1 << _DIGIT
+        found[places] = (words & 0x7F) | (more << _DIGIT)
+        words, places = words[more] >> _DIGIT, places[more] + 1
+    return found.tobytes()
 
 
 def _read_varints(data: NDArray[np.uint8]) -> Ints:

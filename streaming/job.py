@@ -37,6 +37,8 @@ SETTINGS: Final[Mapping[str, str]] = {
     # Records are up to 1 MB: a batch of Arrow rows to the Python worker is bounded by bytes, too.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(16 << 20),
+    # A checksum over all rows that are shuffled: for queries whose rows change when a task is repeated.
+    "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
     "spark.redaction.regex": REDACTION,
     "spark.sql.redaction.options.regex": REDACTION,
     # A job that runs for months keeps no history of itself in the driver's memory.
@@ -52,7 +54,14 @@ _LOCAL: Final[Mapping[str, str]] = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.showConsoleProgress": "false",
+    "spark.shuffle.compress": "false",  # no network is between
 }
+# Of a few cores the second compiler takes one for many minutes, for code that mostly copies bytes; the
+# parallel collector takes less of them than G1 does. What each gave stands in ARCHITECTURE.md.
+_LOCAL_JVM: Final = "-XX:+ExitOnOutOfMemoryError -XX:-UsePerfData -XX:TieredStopAtLevel=1 -XX:+UseParallelGC"
+_ON_FILES: Final = (
+    "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+)
 
 
 def session(
@@ -65,7 +74,7 @@ def session(
     if local_heap:
         os.environ["PYSPARK_PYTHON"] = sys.executable  # workers take `python3` from the PATH otherwise
         log_config = Path(__file__).with_name("log4j2.xml")
-        options = f"-XX:+ExitOnOutOfMemoryError -XX:-UsePerfData -Dlog4j2.configurationFile=file:{log_config}"
+        options = f"{_LOCAL_JVM} -Dlog4j2.configurationFile=file:{log_config}"
         builder = builder.master(master or "local[*]").config("spark.driver.memory", local_heap)
         builder = builder.config("spark.driver.extraJavaOptions", options)
         builder = builder.config("spark.jars", ",".join(str(jar) for jar in jars))
@@ -79,6 +88,9 @@ def start_accounting(spark: SparkSession, settings: JobSettings) -> StreamingQue
     """Start the query on its checkpoint; CheckpointError or AccessError where that cannot be."""
     layout = checkpoint.layout(spark, settings)
     spark.conf.set("spark.sql.shuffle.partitions", str(layout.partitions))
+    if checkpoint.on_local_files(spark, settings):
+        # The default one starts a dozen processes (chmod, readlink) in each batch.
+        spark.conf.set("spark.sql.streaming.checkpointFileManagerClass", _ON_FILES)
     access = kafka_options(settings.kafka)
     rows = results(samples(spark, settings, access), settings, layout)
     writer = rows.writeStream.queryName(QUERY).outputMode("append")

@@ -15,7 +15,7 @@ INPUT_COLUMNS: Final = ("shard", "partition", "offset", "appended_ms", "key", "v
 OUTPUT_SCHEMA: Final = "topic string, key binary, value binary, counter string, count long"
 _MS: Final = 1_000_000
 
-# A worker process lives on from batch to batch; what it decoded holds while the header is what it wrote.
+# A worker process lives on from batch to batch; what it decoded holds while the digest is what it wrote.
 _decoded: Final[dict[tuple[str, int], Shard]] = {}
 
 
@@ -28,6 +28,8 @@ class ShardProcessor(StatefulProcessor):
         self._query = query
 
     def init(self, handle: StatefulProcessorHandle) -> None:
+        # What is read in each batch is small: Spark hands bytes to Python one at a time.
+        self._digest = handle.getValueState("digest", "digest binary")
         self._header = handle.getValueState("header", "blob binary")
         self._windows = handle.getMapState("windows", "start_ns long", "blob binary")
 
@@ -50,6 +52,7 @@ class ShardProcessor(StatefulProcessor):
             else:
                 self._windows.updateValue((start_ns,), (blob,))
         self._header.update((changes.header,))
+        self._digest.update((shard.digest,))
         _decoded[self._query, number] = shard
         yield self._frame([*outputs, *ending])
 
@@ -57,18 +60,16 @@ class ShardProcessor(StatefulProcessor):
         pass
 
     def _shard(self, number: int) -> Shard:
-        found = self._header.get()
-        header = bytes(found[0]) if found else None
+        digest = _first(self._digest.get())
         # Out of the way until the batch is through: a failure leaves it half changed.
         shard = _decoded.pop((self._query, number), None)
-        if shard is None or header is None or shard.header != header:
-            shard = Shard(self._rules, header)
+        if shard is None or digest is None or shard.digest != digest:
+            shard = Shard(self._rules, _first(self._header.get()))
         shard.begin(self._load_window)
         return shard
 
     def _load_window(self, start_ns: int) -> bytes | None:
-        found = self._windows.getValue((start_ns,))
-        return bytes(found[0]) if found else None
+        return _first(self._windows.getValue((start_ns,)))
 
     def _frame(self, outputs: list[Output]) -> pd.DataFrame:
         return pd.DataFrame(
@@ -80,6 +81,10 @@ class ShardProcessor(StatefulProcessor):
                 "count": [o.amount for o in outputs],
             }
         )
+
+
+def _first(row: Any) -> bytes | None:
+    return bytes(row[0]) if row else None
 
 
 def _inputs(frame: pd.DataFrame) -> Iterator[Input]:

@@ -67,7 +67,6 @@ class Shard:
     def begin(self, load: WindowLoader) -> None:
         """Before a batch: where windows come from now."""
         self._windows.load = load
-        # Headers that are equal then hold the results of the same records.
         self._digest = hashlib.blake2b(self._windows.digest, digest_size=16)
         self._counts.clear()
 
@@ -118,6 +117,11 @@ class Shard:
         self._windows.digest = self._digest.digest()
         self.header = pack({_INDEX: self._windows.encode(), **self._stored})
         return outputs, Changes(self.header, windows)
+
+    @property
+    def digest(self) -> bytes:
+        """Of all records taken in, in their batches: shards of one digest hold the same."""
+        return self._windows.digest
 
     def _state(self, path: str, append_ns: int) -> PathState:
         if append_ns - self._appended_ns.get(path, append_ns) > _FORGET_NS:

@@ -13,9 +13,10 @@ from streaming.accounting.measure import Measure
 from streaming.accounting.runs import Runs
 from streaming.accounting.window import Cell, Told, Window
 
-VERSION: Final = 1
+VERSION: Final = 2
 _HEAD: Final = struct.Struct("<2sBxI")
 _MAGIC: Final = b"IF"
+_COUNT_KINDS: Final = (("u1", 8), ("<u2", 16), ("<u4", 32))  # most counts are small
 
 
 class BadState(ValueError):  # noqa: N818 -- it is the state that is bad
@@ -56,10 +57,10 @@ def unpack(data: bytes) -> tuple[Any, int]:
         raise BadState("the kept state is cut off") from None
     if magic != _MAGIC:
         raise BadState("the kept state is not of this program")
-    if version > VERSION:
+    if version != VERSION:
         raise BadState(
-            f"the kept state has version {version}, this program knows up to {VERSION}: "
-            "go on with the newer program, or begin a new checkpoint"
+            f"the kept state has version {version}, this program knows {VERSION}: go on with the program that "
+            "wrote it, or begin a new checkpoint, which is rebuilt from Kafka"
         )
     end = _HEAD.size + length
     if end > len(data):
@@ -124,16 +125,18 @@ def load_window(data: bytes) -> Window:
 
 
 def _dump_measure(arrays: _Arrays, measure: Measure) -> list[Any]:
-    numbers, keys, counts = measure.dump()
-    kind = next((kind for kind, bits in (("<u2", 16), ("<u4", 32)) if measure.count < 1 << bits), "<i8")
+    numbers, keys, counts, pending = measure.dump()
+    most = int(counts.max()) if len(counts) else 0
+    kind = next((kind for kind, bits in _COUNT_KINDS if most < 1 << bits), "<i8")
     arrays.put(keys, "<u2")
-    return [numbers, arrays.put(counts, kind), kind]
+    return [numbers, arrays.put(counts, kind), kind, arrays.put(pending, "<u2")]
 
 
 def _load_measure(reader: _Reader, raw: list[Any]) -> Measure:
-    numbers, count, kind = raw
+    numbers, count, kind, pending = raw
     keys = reader.get(count, "<u2")
-    return Measure.load(numbers, keys, reader.get(count, kind).astype(np.int64))
+    counts = reader.get(count, kind).astype(np.int64)
+    return Measure.load(numbers, keys, counts, reader.get(pending, "<u2"))
 
 
 def _dump_cell(arrays: _Arrays, cell: Cell) -> list[Any]:

@@ -119,10 +119,11 @@ def _response(window: Window, pending: dict[int, int], measured_ns: int) -> tupl
         return {}, []
     histogram = measure.histogram
     if ages:
-        histogram = Histogram()
-        histogram.add(measure.histogram)
-        for age_ns, count in ages.items():
-            histogram.add(Histogram.of_pairs(indexes(np.asarray([age_ns])), np.asarray([count])))
+        keys, counts = measure.histogram.pairs()
+        keys = np.concatenate((keys, indexes(np.fromiter(ages.keys(), np.int64))))
+        counts = np.concatenate((counts, np.fromiter(ages.values(), np.int64)))
+        order = keys.argsort(kind="stable")
+        histogram = Histogram.of_pairs(keys[order], counts[order])
     given = {name: share for name, share in PERCENTILES.items() if total * share[0] >= share[1]}
     found = dict(zip(given, histogram.percentiles(list(given.values())), strict=True)) if given else {}
     largest = max(measure.largest if received else 0, *ages, 0)

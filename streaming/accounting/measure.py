@@ -43,7 +43,10 @@ class Measure:
         size = max(abs(least), abs(largest))
         self.total += int(values_ns.sum()) if size * len(values_ns) < _PLAIN else sum(values_ns.tolist())
         self.squares += _squares(values_ns, size)
-        self.histogram.record(indexes(np.abs(values_ns) if absolute else values_ns))
+        if absolute and least < 0:
+            self.histogram.record(indexes(np.abs(values_ns), (0, size)))
+        else:
+            self.histogram.record(indexes(values_ns, (least, largest)))
 
     def percentiles(self, most: int) -> dict[str, int]:
         """Those which at least one value is above; a bucket's end beyond `most` is taken back to it."""
@@ -71,15 +74,14 @@ class Measure:
             "hdr": self.histogram.encode(),
         }
 
-    def dump(self) -> tuple[list[int], Indexes, Ints]:
-        keys, counts = self.histogram.pairs()
-        return [self.count, self.least, self.largest, self.total, self.squares], keys, counts
+    def dump(self) -> tuple[list[int], Indexes, Ints, Indexes]:
+        return [self.count, self.least, self.largest, self.total, self.squares], *self.histogram.parts()
 
     @classmethod
-    def load(cls, numbers: list[Any], keys: Indexes, counts: Ints) -> Measure:
+    def load(cls, numbers: list[Any], keys: Indexes, counts: Ints, pending: Indexes) -> Measure:
         found = cls()
         found.count, found.least, found.largest, found.total, found.squares = numbers
-        found.histogram = Histogram.of_pairs(keys, counts)
+        found.histogram = Histogram.of_pairs(keys, counts, pending)
         return found
 
 

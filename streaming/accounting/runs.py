@@ -66,7 +66,10 @@ class Runs:
 
     @property
     def count(self) -> int:
-        return int((self.table[:, END] - self.table[:, FIRST]).sum())
+        table = self.table
+        if len(table) == 1:  # the main road
+            return int(table[0, END] - table[0, FIRST])
+        return int((table[:, END] - table[:, FIRST]).sum())
 
 
 def _blocks(seq: Ints, sent_ns: Ints) -> tuple[Ints, Mask | None]:

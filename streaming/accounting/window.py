@@ -39,10 +39,10 @@ class Told:
     backlog: int
     unsent: dict[str, int]
     body_bytes: int
+    sent: int = field(init=False)
 
-    @property
-    def sent(self) -> int:
-        return int(self.length.sum())
+    def __post_init__(self) -> None:
+        self.sent = int(self.length.sum())
 
 
 @dataclass(slots=True)

@@ -27,9 +27,11 @@ from streaming import job
 from streaming.settings import JobSettings, KafkaAccess
 
 HEAP = "2g"
-BATCH_RECORDS = 2_000
+BATCH_RECORDS = 4_000  # as the job's own default
 JSON_BATCH = 200_000
-WARM_BATCHES = 2  # start-up and compilation: not counted
+WARM_SECONDS = 15.0  # of batches: start-up and compilation are not counted ...
+WARM_SHARE = 0.4  # ... nor this share of all, where somebody is through sooner
+ENOUGH_SECONDS = 45.0
 WINDOW = "5 seconds"
 SHARES = (0.5, 0.9, 0.95, 0.99, 0.999, 0.9999)
 EXPLODED = "path string, seq long, sent timestamp, latency long"
@@ -50,32 +52,46 @@ def measure(name: str, bootstrap: str, topic: str, records: int, folder: Path) -
 
 
 def _watch(query: Any, records: int, per_record: int) -> dict[str, float]:
-    """Until all is read; a batch counts by its own duration, so that a slow listener changes nothing."""
+    """Until all is read, or enough; a batch counts by its own duration: a slow listener changes nothing."""
     batches: dict[int, dict[str, Any]] = {}
-    spent: list[tuple[float, float]] = []  # CPU when so many rows were through
-    while sum(batch["numInputRows"] for batch in batches.values()) < records:
-        time.sleep(0.2)
+    spent: dict[int, float] = {}  # CPU seconds when so many rows were through
+    while True:
+        time.sleep(1)
         if not query.isActive:
             raise RuntimeError(f"the query ended: {query.exception()}")
         for progress in query.recentProgress:
             raw = progress if isinstance(progress, dict) else json.loads(progress.json)
             if raw["numInputRows"]:
                 batches[raw["batchId"]] = raw
-        if len(batches) > WARM_BATCHES:
-            spent.append((sum(batch["numInputRows"] for batch in batches.values()), cpu_seconds()))
-    counted = [batch for number, batch in sorted(batches.items()) if number >= WARM_BATCHES]
-    seconds = sum(batch["durationMs"]["triggerExecution"] for batch in counted) / 1e3
+        through = sum(batch["numInputRows"] for batch in batches.values())
+        spent[through] = cpu_seconds()
+        if through >= records or sum(map(_took, batches.values())) >= WARM_SECONDS + ENOUGH_SECONDS:
+            break
+    ordered = [batch for _, batch in sorted(batches.items())]
+    warm_seconds = min(WARM_SECONDS, WARM_SHARE * sum(map(_took, ordered)))
+    warm, elapsed = 0, 0.0
+    while elapsed < warm_seconds:
+        elapsed += _took(ordered[warm])
+        warm += 1
+    counted = ordered[warm:]
+    seconds = sum(map(_took, counted))
     rows = sum(batch["numInputRows"] for batch in counted)
     # Half of the records hold samples, the others are ledgers.
-    samples = rows * per_record or rows / 2 * int(os.environ["SAMPLES_PER_RECORD"])
+    samples_a_row = per_record or int(os.environ["SAMPLES_PER_RECORD"]) / 2
+    samples = rows * samples_a_row
     found = {"samples_per_second": samples / seconds, "seconds": seconds, "batches": float(len(counted))}
-    (rows_before, cpu_before), (rows_after, cpu_after) = spent[0], spent[-1]
-    if rows_after > rows_before:
-        found["cpu_seconds_a_row"] = (cpu_after - cpu_before) / (rows_after - rows_before)
-        found["cpu_seconds_a_million"] = found["cpu_seconds_a_row"] * 1e6 * rows / samples
+    before = sum(batch["numInputRows"] for batch in ordered[:warm])
+    measured = [(through, cpu) for through, cpu in sorted(spent.items()) if through >= before]
+    (first, first_cpu), (last, last_cpu) = measured[0], measured[-1]
+    if last > first:
+        found["cpu_seconds_a_million"] = (last_cpu - first_cpu) / (last - first) / samples_a_row * 1e6
     for phase in ("addBatch", "queryPlanning", "walCommit", "commitOffsets", "latestOffset"):
         found[f"{phase}_seconds"] = sum(b["durationMs"].get(phase, 0) for b in counted) / 1e3 / len(counted)
     return found
+
+
+def _took(batch: dict[str, Any]) -> float:
+    return float(batch["durationMs"]["triggerExecution"]) / 1e3
 
 
 def cpu_seconds() -> float:

@@ -55,7 +55,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder, Supervisor(Path(folder) / "stack") as supervisor:
             kafka = Kafka(supervisor).start()
             if "catchup" in told.only:
-                figures |= catch_up(kafka, Path(folder), 40 if told.quick else 120, told.contestants)
+                figures |= catch_up(kafka, Path(folder), 60 if told.quick else 300, told.contestants)
             if "live" in told.only:
                 figures |= in_time(kafka, Path(folder), seconds=24 if told.quick else 45)
     if "cost" in told.only:

@@ -59,17 +59,20 @@ def test_windows_beyond_the_horizon_are_to_be_forgotten_once() -> None:
     assert set(path.state.dirty_windows()) == {ns(30), ns(35), ns(40), ns(45)}
 
 
-def test_state_of_a_newer_version_is_refused_and_says_what_to_do() -> None:
-    """An older program cannot know what a newer one meant."""
+@pytest.mark.parametrize("step", [1, -1])
+def test_state_of_another_version_is_refused_and_says_what_to_do(step: int) -> None:
+    """A program cannot know what another one meant."""
     path, _, _ = pair()
     header = bytearray(path.state.dump_header())
-    header[2] = VERSION + 1
-    with pytest.raises(BadState, match=rf"version {VERSION + 1}, this program knows up to {VERSION}"):
+    header[2] = VERSION + step
+    with pytest.raises(
+        BadState, match=rf"version {VERSION + step}, this program knows {VERSION}: go on with"
+    ):
         PathState.load("p", RULES, bytes(header), {}.get)
 
 
 @pytest.mark.parametrize(
-    "damage", [b"", b"IF", b"XX\x01\x00\x02\x00\x00\x00{}", b"IF\x01\x00\x09\x00\x00\x00{}"]
+    "damage", [b"", b"IF", b"XX\x02\x00\x02\x00\x00\x00{}", b"IF\x02\x00\x09\x00\x00\x00{}"]
 )
 def test_damaged_state_is_refused(damage: bytes) -> None:
     """And not taken for an empty one."""

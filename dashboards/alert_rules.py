@@ -15,6 +15,7 @@ ALERTS: Final = FOLDER / "alerts.rules.yml"
 UID_PREFIX: Final = "inflight-"
 INTERVAL_SECONDS: Final = 30
 _RECORDED: Final = re.compile(r"\binflight:[\w:]+")
+_ASKS: Final = re.compile(r"\| query|with query")
 _LOOK_BACK_SECONDS: Final = 600  # Grafana wants a range even for an instant query
 
 Json = dict[str, Any]
@@ -93,10 +94,9 @@ def _query(ref: str, source_uid: str, model: Json) -> Json:
 
 def _texts(annotations: dict[str, str], board_url: str, runbook_url: str) -> dict[str, str]:
     """Grafana's templates know the value by the query's name, and cannot ask Prometheus for more."""
-    texts = {name: text for name, text in annotations.items() if "| query" not in text}
+    section = annotations["runbook_url"].rpartition("#")[2]
+    texts = {name: text for name, text in annotations.items() if not _ASKS.search(text)}
     texts = {name: re.sub(r"\$value\b", "$values.A.Value", text) for name, text in texts.items()}
     if "dashboard" in texts:
         texts["dashboard"] = board_url + texts["dashboard"]
-    if "runbook_url" in texts:
-        texts["runbook_url"] = runbook_url + texts["runbook_url"]
-    return texts
+    return texts | {"runbook_url": f"{runbook_url}#{section}"}

@@ -50,7 +50,7 @@ class Wanted:
     prometheus_url: str | None = None  # a data source of our own is made for it
     source: str | None = None  # name or uid of one that is there
     scrape_interval: str = "15s"
-    runbook_url: str = ""
+    runbook_url: str = "dashboards/RUNBOOK.md"
 
 
 class Publisher:

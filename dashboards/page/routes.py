@@ -1,4 +1,4 @@
-"""The page's files, its events, and the same state as JSON for the terminal and for scripts."""
+"""The page's files, its events, the runbook, and the state as JSON for the terminal and for scripts."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Final
 
 from collectors.exposition import Request, Response, Route
 from dashboards.page.feed import Feed
+from dashboards.page.runbook import html
 from streaming.exporter import Exporter
 from streaming.exporter.view import snapshot
 
@@ -39,6 +40,7 @@ def routes(exporter: Exporter, not_ready: Callable[[], str | None]) -> Mapping[s
     feed = Feed(lambda: snapshot(exporter, not_ready()))
     return {
         **_files(),
+        "/runbook": _file(html(), _KINDS[".html"]),
         "/events": lambda _: _events(feed),
         "/api/state": lambda request: _state(feed, request),
     }

@@ -78,7 +78,10 @@ def _grafana_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "--scrape-interval", default="15s", show_default=True, help="How often --prometheus scrapes."
         ),
         click.option(
-            "--runbooks", default="", metavar="URL", help="Goes before the alerts' links to their runbooks."
+            "--runbooks",
+            default="dashboards/RUNBOOK.md",
+            metavar="URL",
+            help="Where the runbook is that alerts link to, such as http://exporter:9750/runbook.",
         ),
     )
     for option in reversed(options):
@@ -107,8 +110,7 @@ def _publisher(url: str, token_file: Path, ca: Path | None, **wanted: str | None
     if not boards:
         raise Problem(f"no dashboards in {made.FOLDER}; run `inflight dashboards build`")
     grafana = Grafana(url, token, ca=ca, where=f"in {token_file}")
-    runbooks = wanted.pop("runbooks") or ""
-    runbook_url = f"{runbooks.rstrip('/')}/" if runbooks else ""
+    runbook_url = wanted.pop("runbooks") or ""
     return Publisher(grafana, Wanted(boards, runbook_url=runbook_url, **wanted))  # type: ignore[arg-type]  # by name
 
 

@@ -5,16 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from importlib import resources
+from pathlib import Path
 
 import pytest
+import yaml
 from browser import Browser, Page
 from made_exporter import Served, recent
 from made_rows import SECOND, live, window
 
+import dashboards
 from collectors.events import Event
 from streaming.words import WORDS
 
 HOSTILE = "<img src=x onerror=\"document.title='owned'\">"
+RULES = sorted((Path(dashboards.__file__).parent / "rules").rglob("*.rules.yml"))
 ROW = "document.querySelector('tr[data-path=\"{}\"]')"
 
 
@@ -303,3 +307,23 @@ def test_words_are_those_of_the_exporter() -> None:
     found = re.search(r"WORST_FIRST = \[(.*?)\]", script)
     assert found
     assert tuple(re.findall(r'"(\w+)"', found[1])) == WORDS
+
+
+def test_the_runbook_is_a_page_with_a_section_for_each_alert(browser: Browser, served: Served) -> None:
+    """An alert's link leads to its section, links inside to ones that are there; it fits a phone."""
+    page = browser.page(f"{served.url}/runbook#routerdown", width=390)
+    page.wait("document.querySelector(':target')?.innerText === 'RouterDown'", "the section")
+    ids = set(page.evaluate("[...document.querySelectorAll('h2')].map((h) => h.id)"))
+    rules = [
+        rule
+        for file in RULES
+        for group in yaml.safe_load(file.read_text())["groups"]
+        for rule in group["rules"]
+    ]
+    linked = {rule["annotations"]["runbook_url"].rpartition("#")[2] for rule in rules if "alert" in rule}
+    assert linked <= ids
+    inside = "[...document.querySelectorAll('main a')].map((a) => a.getAttribute('href'))"
+    assert {href.removeprefix("#") for href in page.evaluate(inside)} <= ids
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.mistakes() == []
+    page.close()

@@ -52,20 +52,20 @@ def test_publishing_once_and_again(
     assert client.folder(FOLDER_UID) is None
     assert inflight("diff", *own).exit_code == 1
 
-    first = inflight("publish", *own, "--runbooks", "https://example.org/inflight/")
+    first = inflight("publish", *own, "--runbooks", "http://exporter:9750/runbook")
     assert first.exit_code == 0, first.output
     assert "every panel's queries run, and every rule is well" in first.output
     assert all(f"make dashboard {board['title']}" in first.output for board in build.dashboards().values())
     rules = {rule["uid"]: rule for rule in client.rules()}
     assert len(rules) == 17
     silent = rules["inflight-pathsilent"]["annotations"]
-    assert silent["runbook_url"] == "https://example.org/inflight/dashboards/RUNBOOK.md#pathsilent"
+    assert silent["runbook_url"] == "http://exporter:9750/runbook#pathsilent"
     assert silent["dashboard"].startswith(running.grafana_url + "/d/inflight-path?")
 
-    again = inflight("publish", *own, "--runbooks", "https://example.org/inflight")
+    again = inflight("publish", *own, "--runbooks", "http://exporter:9750/runbook")
     assert again.exit_code == 0, again.output
     assert again.output.splitlines()[0].endswith("holds all of it")
-    assert inflight("diff", *own, "--runbooks", "https://example.org/inflight").exit_code == 0
+    assert inflight("diff", *own, "--runbooks", "http://exporter:9750/runbook").exit_code == 0
 
 
 def test_what_hands_changed_is_put_right(

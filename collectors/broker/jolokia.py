@@ -74,6 +74,7 @@ class Jolokia:
         self._tls = broker.tls or Tls()
         self._target = broker.target
         self._connection: http.client.HTTPConnection | None = None
+        self._encoded: tuple[list[Request], list[tuple[bytes, int]]] = ([], [])
         self.asked_bytes = 0
         self.reply_bytes = 0
 
@@ -81,7 +82,7 @@ class Jolokia:
         """A reply object for each request, in order; JolokiaError when there is no usable answer."""
         try:
             return [
-                reply for body, count in self._bodies(requests) for reply in self._post(body, count, until)
+                reply for body, count in self._encode(requests) for reply in self._post(body, count, until)
             ]
         except JolokiaError:
             self.close()
@@ -104,6 +105,12 @@ class Jolokia:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+    def _encode(self, requests: Sequence[Request]) -> list[tuple[bytes, int]]:
+        """Poll after poll asks for the same, which can be thousands of queues."""
+        if self._encoded[0] != [*requests]:
+            self._encoded = ([*requests], [*self._bodies(requests)])
+        return self._encoded[1]
 
     def _bodies(self, requests: Sequence[Request]) -> Iterator[tuple[bytes, int]]:
         """The requests in as few bodies as the bounds allow."""

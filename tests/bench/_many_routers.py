@@ -20,11 +20,12 @@ from scripted import ScriptedNode
 CAPTURES = Path(__file__).parents[1] / "fixtures" / "captures"
 PREFIX = "org.apache.qpid.dispatch."
 _MARK = "~"
+_COUNT = 0x0102030405060708  # stands for a counter that has risen whenever it is asked for
 ON_THEIR_WAY = 200
 
 
 class ManyRouters:
-    """Answers for `routers` routers of `links` links each; replies are encoded once and their tag put in."""
+    """Answers for `routers` routers of `links` links each: replies encoded once, tag and counters put in."""
 
     def __init__(self, routers: int, links: int) -> None:
         capture = json.loads((CAPTURES / "qdrouterd-1.19.0-line.json").read_text())["QDR.B"]
@@ -32,6 +33,7 @@ class ManyRouters:
         self._links = links
         allocator = json.loads((CAPTURES / "qdrouterd-1.19.0.json").read_text())[PREFIX + "allocator"]
         self._capture = capture | {"allocator": allocator}
+        self._asked = 0
         self._made: dict[tuple[Any, ...], bytes] = {}
 
     def __call__(self, request: Message) -> list[Message | bytes]:
@@ -45,7 +47,9 @@ class ManyRouters:
             self._made[key] = self._make(router, kind, offset, asked, len(request.correlation_id))
         width = bytes([0xA1, len(request.correlation_id)])  # how AMQP has a short text
         marked = width + _MARK.encode() * len(request.correlation_id)
-        return [self._made[key].replace(marked, width + request.correlation_id.encode(), 1)]
+        self._asked += 1
+        answer = self._made[key].replace(marked, width + request.correlation_id.encode(), 1)
+        return [answer.replace(_COUNT.to_bytes(8, "big"), (_COUNT + self._asked).to_bytes(8, "big"))]
 
     def _make(self, router: str, kind: str, offset: int, asked: tuple[str, ...], width: int) -> bytes:
         reply = Message(
@@ -63,7 +67,8 @@ class ManyRouters:
             rows = [rows[0] | {"id": name, "linkState": [], "index": n} for n, name in enumerate(self._names)]
             rows = [row for row in rows if row["id"] == router or offset < 0][:1]
         elif entity == "router.link":
-            rows = [rows[n % len(rows)] | {"identity": str(n)} for n in range(self._links)][offset:]
+            risen = {"deliveryCount": _COUNT, "acceptedCount": _COUNT}
+            rows = [rows[n % len(rows)] | risen | {"identity": str(n)} for n in range(self._links)][offset:]
         elif entity == "connection":
             rows = [row for row in rows if row["role"] != "edge"]
         names = [name for name in asked if name in body["attributeNames"]] or body["attributeNames"]

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
 import json
-import os
 import resource
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from prometheus_client import CollectorRegistry, generate_latest
+from proton import Message
 
+sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1]))  # what tests share
 sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from _watched import (
+    broker_cpu_seconds,
+    broker_polls,
+    helper,
+    line,
+    mesh_polls,
+    process_cpu_seconds,
+    throughput_ratio,
+)
 
 from collectors import amqp
 from collectors.board import Board
@@ -31,9 +38,10 @@ from collectors.broker.jolokia import Jolokia, Read
 from collectors.config import Broker, Mesh, Queues
 from collectors.outlet import Outlet
 from collectors.polls import Polls
+from collectors.router import management
 from collectors.router import poll as poll_module
 from collectors.router.mesh import MeshState
-from collectors.router.schema import DISPATCH
+from collectors.router.schema import DISPATCH, Flavour
 from collectors.router.session import poll_once
 from collectors.router.wire import Wire
 from deploy.embedded.artemis import Artemis
@@ -42,9 +50,7 @@ from deploy.embedded.supervisor import Supervisor
 
 ROUTERS, LINKS, QUEUES = 200, 100, 2_000
 ROUNDS = 3
-SLICES, SLICE_SECONDS = 12, 5.0
-POLLS = 20  # for the CPU time of what is polled
-HELPER = Path(__file__).parent / "_many_routers.py"
+POLLS = 6  # in which each router has been asked once for what hardly changes
 
 
 def run() -> dict[str, float]:
@@ -53,17 +59,7 @@ def run() -> dict[str, float]:
         network = Network(supervisor, kafka=False, artemis=_artemis(supervisor)).start()
         artemis, router = network.artemis, network.routers["A"]
         found |= _broker(artemis)
-        few, all_queues = _config(artemis, "inflight.*"), _config(artemis)
-        found["broker_own_cpu_seconds_per_poll"] = _broker_cpu(few)
-        found["broker_2000_queues_own_cpu_seconds_per_poll"] = _broker_cpu(all_queues)
-        found["router_own_cpu_seconds_per_poll"] = _router_cpu(router.process.pid, router.url)
-        found["watched_throughput_ratio"] = _watched(
-            router.url, "inflight/bench", lambda: _poll_mesh(router.url)
-        )
-        for name, config in (("broker", few), ("broker_2000_queues", all_queues)):
-            found[f"watched_{name}_throughput_ratio"] = _watched(
-                artemis.amqp_url, "inflight.bench", functools.partial(_poll_broker, config)
-            )
+        found |= _watched(artemis, router)
     return found
 
 
@@ -71,10 +67,11 @@ def run() -> dict[str, float]:
 
 
 def _mesh() -> dict[str, float]:
-    with _helper("serve", str(ROUTERS), str(LINKS)) as process:
-        url = _line(process)
+    with helper("serve", str(ROUTERS), str(LINKS)) as process:
+        url = line(process)
         found = _polls(url)
         found |= _bytes(url)
+        found["mesh_read_cpu_ratio"] = _reading(url)
         found["mesh_one_by_one_seconds"] = _one_by_one(url)
     return found
 
@@ -89,7 +86,7 @@ def _polls(url: str) -> dict[str, float]:
     wire = Wire(amqp.options(url), 10)
     tags = itertools.count()
     walls, answers, cpus = [], [], []
-    for number in range(ROUNDS + 1):
+    for number in range(POLLS + 1):
         sizes.clear()
         began, cpu = time.perf_counter(), time.process_time()
         polled = poll_once(wire, state.begin(DISPATCH, tags), time.monotonic() + 60)
@@ -103,15 +100,20 @@ def _polls(url: str) -> dict[str, float]:
         if len(polled.asked) != ROUTERS or failed:
             raise RuntimeError(f"{len(polled.asked)} routers of {ROUTERS}, failures: {failed[:3]}")
     wire.close()
-    began = time.perf_counter()
-    text = generate_latest(registry)
+    began, cpu = time.perf_counter(), time.process_time()
+    text = board.render()
+    scrape, scrape_cpu = time.perf_counter() - began, time.process_time() - cpu
+    cpu = time.process_time()
+    generate_latest(registry)
+    library_cpu = time.process_time() - cpu
     return {
         "mesh_poll_seconds": statistics.median(answers),
         "mesh_poll_and_tally_seconds": statistics.median(walls),
         "mesh_poll_cpu_seconds": statistics.median(cpus),
         "mesh_records": len(sizes),
         "mesh_records_bytes": sum(sizes),
-        "mesh_scrape_seconds": time.perf_counter() - began,
+        "mesh_scrape_seconds": scrape,
+        "mesh_scrape_cpu_ratio": library_cpu / scrape_cpu,
         "mesh_scrape_bytes": len(text),
         "mesh_resident_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
     }
@@ -142,6 +144,38 @@ def _bytes(url: str) -> dict[str, float]:
     return found
 
 
+class _Keeping(poll_module.Poll):
+    """A poll that keeps what it is answered."""
+
+    def __init__(self, flavour: Flavour) -> None:
+        super().__init__(flavour, {}, itertools.count())
+        self.replies: list[bytes] = []
+
+    def reply(self, data: bytes, now_ns: int) -> None:
+        self.replies.append(data)
+        super().reply(data, now_ns)
+
+
+def _reading(url: str) -> float:
+    """CPU time of reading a whole poll's replies: proton's messages against ours."""
+    wire = Wire(amqp.options(url), 10)
+    polled = _Keeping(DISPATCH)
+    poll_once(wire, polled, time.monotonic() + 60)
+    wire.close()
+    ratios = []
+    for _ in range(ROUNDS):
+        began = time.process_time()
+        for data in polled.replies:
+            message = Message()
+            message.decode(data)
+            _ = message.body
+        between = time.process_time()
+        for data in polled.replies:
+            management.decode(data).checked_body()
+        ratios.append((between - began) / (time.process_time() - between))
+    return statistics.median(ratios)
+
+
 def _one_by_one(url: str) -> float:
     """The same requests, each sent when the one before is answered."""
     window, patience = poll_module.WINDOW, poll_module.PATIENCE_NS
@@ -164,14 +198,14 @@ def _artemis(supervisor: Supervisor) -> Artemis:
     return Artemis(supervisor, queues=names).start()
 
 
-def _config(artemis: Artemis, queues: str = "bench.*") -> Broker:
+def _config(artemis: Artemis, queues: str = "bench.*", limit: int = 10 * QUEUES) -> Broker:
     auth = {"user": artemis.user, "password_file": artemis.password_file}
     return Broker.model_validate(
         {
             "jolokia": artemis.jolokia_url,
             "origin": artemis.origin,
             "auth": auth,
-            "queues": {"include": [queues], "limit": 10 * QUEUES},
+            "queues": {"include": [queues], "limit": limit},
         }
     )
 
@@ -221,96 +255,25 @@ def _broker(artemis: Artemis) -> dict[str, float]:
 # -- what is watched
 
 
-def _broker_cpu(broker: Broker) -> float:
-    """The broker's own CPU time for a poll, beside what it spends idling."""
-    client = Jolokia(broker)
-
-    def cpu_seconds() -> float:
-        system = Read("java.lang:type=OperatingSystem", ("ProcessCpuTime",))
-        return float(client.ask([system], time.monotonic() + 30)[0]["value"]["ProcessCpuTime"]) / 1e9
-
-    _poll_broker(broker)
-    began, first = time.monotonic(), cpu_seconds()
-    for _ in range(POLLS):
-        _poll_broker(broker)
-    polled, spent = time.monotonic() - began, cpu_seconds() - first
-    first = cpu_seconds()
-    time.sleep(2)
-    idle = (cpu_seconds() - first) / 2
-    client.close()
-    return max(0.0, spent - idle * polled) / POLLS
-
-
-def _router_cpu(pid: int, url: str) -> float:
-    """The same of a router, as the system counts it."""
-
-    def cpu_seconds() -> float:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-    _poll_mesh(url)
-    first = cpu_seconds()
-    for _ in range(POLLS):
-        _poll_mesh(url)
-    return (cpu_seconds() - first) / POLLS
-
-
-def _poll_mesh(url: str) -> None:
-    wire = Wire(amqp.options(url), 10)
-    poll_once(wire, poll_module.Poll(DISPATCH, {}, itertools.count()), time.monotonic() + 10)
-    wire.close()
-
-
-def _poll_broker(broker: Broker) -> None:
-    client = Jolokia(broker)
-    asked = reading.requests(broker_schema.ARTEMIS, broker.queues, reading.Choice())
-    client.ask([item.request for item in asked], time.monotonic() + 10)
-    client.close()
-
-
-def _watched(url: str, address: str, poll: Callable[[], None]) -> float:
-    """Messages a second in slices of an interval with one poll, against slices without, by turns."""
-    rates: dict[bool, list[float]] = {True: [], False: []}
-    with _helper("load", url, address) as process:
-        time.sleep(3)
-        for number in range(SLICES):
-            polled = number % 2 == 1
-            count, began = _count(process)
-            if polled:
-                poll()
-            time.sleep(max(0.0, began + SLICE_SECONDS - time.monotonic()))
-            now_count, now = _count(process)
-            rates[polled].append((now_count - count) / (now - began))
-    return statistics.mean(rates[True]) / statistics.mean(rates[False])
-
-
-def _count(process: subprocess.Popen[str]) -> tuple[int, float]:
-    assert process.stdin is not None
-    process.stdin.write("\n")
-    process.stdin.flush()
-    count, at = _line(process).split()
-    return int(count), float(at)
-
-
-def _line(process: subprocess.Popen[str]) -> str:
-    assert process.stdout is not None
-    return process.stdout.readline().strip()
-
-
-@contextmanager
-def _helper(*arguments: str) -> Iterator[subprocess.Popen[str]]:
-    with subprocess.Popen(
-        [sys.executable, str(HELPER), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            yield process
-        finally:
-            assert process.stdin is not None
-            process.stdin.close()
-            try:
-                process.wait(5)
-            except subprocess.TimeoutExpired:
-                process.kill()
+def _watched(artemis: Artemis, router: Any) -> dict[str, float]:
+    """Few queues, 2,000 of them with the limit that configs have unless told otherwise, and all of them."""
+    found = {}
+    brokers = {
+        "broker": _config(artemis, "inflight.*"),
+        "broker_default_limit": _config(artemis, limit=Queues().limit),
+        "broker_2000_queues": _config(artemis),
+    }
+    with mesh_polls(router.url) as poll:
+        found["router_own_cpu_seconds_per_poll"] = process_cpu_seconds(router.process.pid, poll)
+        polled, found["watched_throughput_ratio"] = throughput_ratio(router.url, "inflight/bench", poll)
+        found["watched_throughput_ratio_polled_each_second"] = polled
+    for name, config in brokers.items():
+        found[f"{name}_own_cpu_seconds_per_poll"] = broker_cpu_seconds(config)
+        with broker_polls(config) as poll:
+            polled, ratio = throughput_ratio(artemis.amqp_url, "inflight.bench", poll)
+        found[f"watched_{name}_throughput_ratio"] = ratio
+        found[f"watched_{name}_throughput_ratio_polled_each_second"] = polled
+    return found
 
 
 def _print(found: dict[str, Any]) -> None:

@@ -94,9 +94,10 @@ def _query(ref: str, source_uid: str, model: Json) -> Json:
 
 def _texts(annotations: dict[str, str], board_url: str, runbook_url: str) -> dict[str, str]:
     """Grafana's templates know the value by the query's name, and cannot ask Prometheus for more."""
-    section = annotations["runbook_url"].rpartition("#")[2]
     texts = {name: text for name, text in annotations.items() if not _ASKS.search(text)}
     texts = {name: re.sub(r"\$value\b", "$values.A.Value", text) for name, text in texts.items()}
     if "dashboard" in texts:
         texts["dashboard"] = board_url + texts["dashboard"]
-    return texts | {"runbook_url": f"{runbook_url}#{section}"}
+    if "runbook_url" in annotations:
+        texts["runbook_url"] = f"{runbook_url}#{annotations['runbook_url'].rpartition('#')[2]}"
+    return texts

@@ -12,6 +12,7 @@ import click
 from deploy.errors import Finding, Problem
 
 _FILE: Final = click.Path(path_type=Path, dir_okay=False)
+_RUNBOOK: Final = "dashboards/RUNBOOK.md"
 
 
 @click.group(short_help="Put the dashboards and alert rules into a Grafana.")
@@ -79,7 +80,7 @@ def _grafana_options(function: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option(
             "--runbooks",
-            default="dashboards/RUNBOOK.md",
+            default=_RUNBOOK,
             metavar="URL",
             help="Where the runbook is that alerts link to, such as http://exporter:9750/runbook.",
         ),
@@ -171,6 +172,8 @@ def publish(
             return
         count = publisher.publish(click.echo)
         click.echo(f"{count} changes made at {url}" if count else f"Grafana at {url} holds all of it")
+        if wanted["runbooks"] == _RUNBOOK:
+            click.echo("alerts name the runbook only by its file: --runbooks URL has them link to it")
         if no_check:
             return
         failing = [*publisher.failing_queries(), *publisher.unhealthy_rules(wait)]

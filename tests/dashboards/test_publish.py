@@ -85,6 +85,7 @@ def test_what_hands_changed_is_put_right(
 
     found = inflight("publish", *own)
     assert found.exit_code == 0, found.output
+    assert "--runbooks URL has them link to it" in found.output
     assert found.output.splitlines()[:3] == [
         "change dashboard Inflight: Path",
         "change rule RouterDown",

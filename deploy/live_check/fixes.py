@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from collectors.polls import Result
@@ -85,6 +86,16 @@ def address_setting(match: str) -> str:
         "  </address-setting>\n"
         "with no dead-letter-address and no expiry-address in it"
     )
+
+
+def kafka_rights(user: str, rights: Iterable[tuple[str, str]]) -> str:
+    """Kafka's own commands, a line for each topic."""
+    lines = [
+        f"kafka-acls.sh --bootstrap-server SERVER --command-config ADMIN --add --allow-principal User:{user} "
+        f"--operation {operation} --operation Describe --topic {topic}"
+        for operation, topic in rights
+    ]
+    return "\n".join([*lines, RIGHTS])
 
 
 CLOCK: Final = "have a time service on both, for example: apt-get install chrony"

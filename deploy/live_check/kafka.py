@@ -1,42 +1,108 @@
-"""Is Kafka to be used, and are the topics there?"""
+"""Is Kafka to be used, are the topics there, and for which parts are this user's rights enough?"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
 
 from kafka.admin import KafkaAdminClient
-from kafka.errors import KafkaError
+from kafka.errors import KafkaError, TopicAuthorizationFailedError, UnknownTopicOrPartitionError
 
+from collectors import config as config_of
 from collectors import topics
 from collectors.config import Config
 from collectors.kafka_client import KafkaSetupError, client_kwargs
 from collectors.secrets import SecretError
+from collectors.topics import Topic
 from deploy.live_check import fixes
 from deploy.live_check.result import Checked
 
 _MS: Final = 8_000
 
+Operation = Literal["Write", "Read"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a part of Inflight does in Kafka; deploy/rights/kafka-acls.sh gives just that."""
+
+    name: str
+    does: Mapping[Operation, tuple[Topic, ...]]
+
+
+PARTS: Final = (
+    Part("probe", {"Write": (topics.SAMPLES,)}),
+    Part("collect", {"Write": (topics.ROUTER, topics.BROKER)}),
+    Part(
+        "stream",
+        {"Read": (topics.SAMPLES,), "Write": (topics.WINDOWS, topics.LIVE, topics.DEAD_LETTERS)},
+    ),
+    Part(
+        "export",
+        {"Read": (topics.WINDOWS, topics.LIVE, topics.EVENTS, topics.ROUTER, topics.BROKER)},
+    ),
+)
+
+Right = tuple[Operation, str]
+
 
 def check_kafka(config: Config) -> Iterator[Checked]:
-    """The login, and each topic."""
+    """The login, each topic, and the rights of the config's user."""
     if config.kafka is None:
         return
     what = f"kafka at {', '.join(config.kafka.servers)}"
     try:
-        admin = KafkaAdminClient(
-            **client_kwargs(config.kafka), request_timeout_ms=_MS, bootstrap_timeout_ms=_MS
-        )
-        try:
-            there = set(admin.list_topics())
-        finally:
-            admin.close()
+        missing, rights = _look(config.kafka)
     except (KafkaError, KafkaSetupError, SecretError) as error:
         fix = f"see that it runs, and `kafka.tls` and `kafka.sasl` in the config; {fixes.RIGHTS}"
         yield fixes.failed(what, f"{type(error).__name__}: {error}", fix)
         return
-    missing = [t.name(config.kafka.prefix) for t in topics.ALL if t.name(config.kafka.prefix) not in there]
     if missing:
         yield fixes.failed(what, f"topics are missing: {', '.join(missing)}", fixes.TOPICS)
-    else:
-        yield fixes.passed(what, "all topics are there")
+        return
+    yield _judge(what, config.kafka, rights)
+
+
+def _look(kafka: config_of.Kafka) -> tuple[list[str], set[Right]]:
+    """The topics that are not there, and what may be done with the others."""
+    names = [topic.name(kafka.prefix) for topic in topics.ALL]
+    admin = KafkaAdminClient(**client_kwargs(kafka), request_timeout_ms=_MS, bootstrap_timeout_ms=_MS)
+    try:
+        found = admin.describe_topics(names)
+    finally:
+        admin.close()
+    missing: list[str] = []
+    rights: set[Right] = set()
+    for topic in found:
+        code, name = topic["error_code"], topic["name"]
+        if code == UnknownTopicOrPartitionError.errno:
+            missing.append(name)
+        elif code != TopicAuthorizationFailedError.errno:  # nor may it be told whether that one is there
+            allowed = {*(topic.get("authorized_operations") or ())}
+            rights |= {(right, name) for right in ("Write", "Read") if right.upper() in allowed}
+    return missing, rights
+
+
+def _judge(what: str, kafka: config_of.Kafka, rights: set[Right]) -> Checked:
+    needed = {
+        part.name: {
+            (operation, topic.name(kafka.prefix)) for operation, used in part.does.items() for topic in used
+        }
+        for part in PARTS
+    }
+    enough = [name for name, wanted in needed.items() if wanted <= rights]
+    # A user for each part is the way to have it: of a part that it has nothing of, nothing is missed.
+    begun = {name: wanted - rights for name, wanted in needed.items() if wanted & rights and wanted - rights}
+    if enough and not begun:
+        return fixes.passed(
+            what, f"the topics are there, this user's rights are enough for {', '.join(enough)}"
+        )
+    user = kafka.sasl.user if kafka.sasl and kafka.sasl.user else "ANONYMOUS"
+    lacking = begun or needed
+    text = "; ".join(
+        f"`inflight {name}` also needs {', '.join(f'{right} on {topic}' for right, topic in sorted(wanted))}"
+        for name, wanted in lacking.items()
+    )
+    fix = fixes.kafka_rights(user, sorted({right for wanted in lacking.values() for right in wanted}))
+    return fixes.failed(what, f"{user} has not all rights of any part: {text}" if not begun else text, fix)

@@ -21,5 +21,3 @@ writes inflight-collect router broker
 reads  inflight-stream  samples
 writes inflight-stream  windows live dead-letters
 reads  inflight-export  windows live events router broker
-# Spark's Kafka source uses group ids of its own making.
-acl --allow-principal User:inflight-stream --operation Read --group "spark-kafka-source" --resource-pattern-type prefixed

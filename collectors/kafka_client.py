@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from typing import Any, Final
 
 from kafka.admin import KafkaAdminClient
 from kafka.errors import KafkaError, TopicAlreadyExistsError
 
+from collectors import kafka_causes
 from collectors.config import Kafka
 from collectors.secrets import read_password
 from collectors.topics import ALL, Topic
@@ -21,6 +23,7 @@ class KafkaSetupError(Exception):
 
 def client_kwargs(config: Kafka) -> dict[str, Any]:
     """Keyword arguments of every kafka-python client; SecretError where the password's file is no use."""
+    kafka_causes.listen()
     tls, sasl = config.tls, config.sasl
     kwargs: dict[str, Any] = {
         "bootstrap_servers": list(config.servers),
@@ -46,12 +49,16 @@ def client_kwargs(config: Kafka) -> dict[str, Any]:
 
 def create_topics(config: Kafka, topics: Iterable[Topic] = ALL) -> list[str]:
     """Make the topics that are missing, with the cluster's default replication; the names of those made."""
+    began = time.monotonic()
     try:
         admin = KafkaAdminClient(
             **client_kwargs(config), request_timeout_ms=_REQUEST_MS, bootstrap_timeout_ms=_REQUEST_MS
         )
     except KafkaError as error:
-        raise KafkaSetupError(f"Kafka at {', '.join(config.servers)} cannot be reached: {error}") from None
+        servers = ", ".join(config.servers)
+        raise KafkaSetupError(
+            f"Kafka at {servers} cannot be reached: {kafka_causes.explain(error, began)}"
+        ) from None
     try:
         there = set(admin.list_topics())
         missing = [topic for topic in topics if topic.name(config.prefix) not in there]

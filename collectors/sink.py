@@ -13,6 +13,7 @@ from kafka import KafkaProducer
 from kafka.errors import KafkaError, MessageSizeTooLargeError
 
 from collectors.config import Kafka
+from collectors.kafka_causes import explain
 from collectors.kafka_client import client_kwargs
 from collectors.records import SECOND_NS, BadRecord, Gap, Header, decode
 from collectors.spool import Frame, Spool
@@ -44,7 +45,7 @@ class KafkaSink:
     ) -> None:
         self._config, self._spool = config, spool
         self._topic_of = topic_of
-        self._kwargs = client_kwargs(config)  # mistakes are told now, not in the thread
+        client_kwargs(config)  # mistakes are told now, not in the thread
         self._lock = threading.Lock()
         self._gaps: dict[End, list[Gap]] = {}
         self._wake = threading.Event()
@@ -55,6 +56,7 @@ class KafkaSink:
         self.problem: str | None = "not connected to Kafka yet"
         self.dropped_seconds: Counter[str] = Counter({"full": 0, "too_large": 0, "disk": 0})
         self.delivered = 0
+        self._fine_at = time.monotonic()  # when nothing was wrong yet, or any more
         self._thread = threading.Thread(target=self._run, name="kafka-sink", daemon=True)
 
     def start(self) -> None:
@@ -113,7 +115,7 @@ class KafkaSink:
         self._reap()
         if self._producer is None:
             self._producer = KafkaProducer(
-                **self._kwargs,
+                **client_kwargs(self._config),  # anew: a password's file may have been put right
                 enable_idempotence=True,
                 acks="all",
                 compression_type="lz4",
@@ -160,6 +162,7 @@ class KafkaSink:
     def _delivered(self, frame: Frame) -> None:
         self._spool.ack(frame)
         self.delivered += 1
+        self._fine_at = time.monotonic()
         if self.problem is not None:
             _log.info("records go to Kafka, topics %s.*", self._config.prefix)
             self.problem = None
@@ -171,7 +174,7 @@ class KafkaSink:
 
     def _failed(self, error: Exception) -> None:
         """Begin again with what is not known to have arrived: in order, and twice rather than never."""
-        text = f"{type(error).__name__}: {error}" if isinstance(error, KafkaError) else repr(error)
+        text = explain(error, self._fine_at) if isinstance(error, KafkaError) else str(error) or repr(error)
         if self.problem != text:
             _log.warning("records wait on disk: Kafka at %s: %s", ",".join(self._config.servers), text)
         self.problem = text

@@ -44,10 +44,9 @@ def check_paths(config: Config) -> Iterator[Checked]:
         what = f"path {path.name}"
         if missing := {path.source, path.target} - good:
             yield fixes.failed(what, f"not tried: no login at {', '.join(sorted(missing))}", "")
-        elif path.subscription:
-            yield fixes.passed(what, "not tried: its durable subscription is left to its receiver")
         else:
-            yield _try(path, config.endpoints[path.source], config.endpoints[path.target])
+            attempt = _attach if path.subscription else _try
+            yield attempt(path, config.endpoints[path.source], config.endpoints[path.target])
 
 
 def _logins(name: str, endpoint: Endpoint) -> Iterator[Checked]:
@@ -101,11 +100,7 @@ def _try(path: Path, source: Endpoint, target: Endpoint) -> Checked:
         step = "arrive"
         receiving.arrived()
     except LinkDetached as error:
-        denied = error.condition == _UNAUTHORIZED
-        sends = step == "send"
-        address = path.address if sends else path.receive_address
-        text = f"the link to {step} at {path.source if sends else path.target} was refused: {error}"
-        return fixes.failed(what, text, fixes.path_policy(address, sends=sends) if denied else _lead(path))
+        return _refused(path, error, step)
     except SendException as error:
         return fixes.failed(what, f"the message was not accepted: {error}", _lead(path))
     except Timeout:
@@ -115,6 +110,43 @@ def _try(path: Path, source: Endpoint, target: Endpoint) -> Checked:
     finally:
         receiving.end()
     return fixes.passed(what, f"a message took {(time.monotonic() - began) * 1000:.1f} ms")
+
+
+def _attach(path: Path, source: Endpoint, target: Endpoint) -> Checked:
+    """Both links without a message: the durable subscription would keep it, and its receiver be given it.
+
+    The receiving link is a passing one, so that the subscription is neither made nor taken from its receiver.
+    """
+    what = f"path {path.name}"
+    step: Step = "receive"
+    try:
+        with contextlib.ExitStack() as open_ones:
+            receiving = _connect_any(target)
+            open_ones.callback(_close, receiving)
+            receiving.create_receiver(path.receive_address, credit=0)
+            step = "send"
+            sending = _connect_any(source)
+            open_ones.callback(_close, sending)
+            sender = sending.create_sender(path.address)
+            sending.wait(lambda: sender.link.credit > 0, timeout=_SECONDS)
+    except LinkDetached as error:
+        return _refused(path, error, step)
+    except Timeout:
+        return fixes.failed(what, _TIMEOUTS[step], _lead(path))
+    except (ProtonException, OSError) as error:
+        return fixes.failed(what, f"the connection failed while it was to {step}: {error}", "")
+    return fixes.passed(
+        what, "both ends may attach; no message was sent, as its durable subscription would keep it"
+    )
+
+
+def _refused(path: Path, error: LinkDetached, step: Step) -> Checked:
+    denied = error.condition == _UNAUTHORIZED
+    sends = step == "send"
+    address = path.address if sends else path.receive_address
+    text = f"the link to {step} at {path.source if sends else path.target} was refused: {error}"
+    fix = fixes.path_policy(address, sends=sends) if denied else _lead(path)
+    return fixes.failed(f"path {path.name}", text, fix)
 
 
 _TIMEOUTS: Final[dict[Step, str]] = {

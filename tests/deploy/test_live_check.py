@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,7 +11,9 @@ from click.testing import CliRunner
 from jolokia import FakeJolokia
 
 from collectors import load
-from collectors.config import Config
+from collectors.broker import schema
+from collectors.broker.jolokia import Jolokia, Search
+from collectors.config import Broker, Config
 from deploy.commands.check import command
 from deploy.live_check import checks
 from deploy.live_check.brokers import check_brokers
@@ -20,6 +23,7 @@ from deploy.live_check.result import Checked
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from deploy.embedded.artemis import Artemis
     from deploy.embedded.network import Network
 
 
@@ -88,6 +92,38 @@ def test_a_path_that_leads_nowhere(router_line: Network) -> None:
     assert failed.text == "nobody gave credit for sending within 5 s"
     assert "autoLink { address: no.such.queue; connection: " in failed.fix
     assert '<address-setting match="inflight.#">' in failed.fix
+
+
+@pytest.mark.e2e
+def test_a_durable_subscription_is_looked_at_and_left_alone(artemis: Artemis) -> None:
+    """Its links are tried without a message: nothing waits in the topic's queues, none is made."""
+    config = {
+        "version": 1,
+        "site": "s",
+        "endpoints": {"a": {"url": artemis.amqp_url}},
+        "paths": {
+            "topic": {"from": "a", "to": "a", "address": "inflight.check.topic", "subscription": "kept"}
+        },
+    }
+    (login, path) = check_paths(parsed(config))
+    assert login.ok
+    assert path.ok, path.text
+    assert "no message was sent" in path.text
+    client = Jolokia(
+        Broker.model_validate({"jolokia": artemis.jolokia_url, "origin": artemis.origin, **auth(artemis)})
+    )
+    pattern = schema.ARTEMIS.queue.pattern.format(queue="*")
+    (found,) = client.ask([Search(pattern)], time.monotonic() + 10)
+    client.close()
+    assert not [name for name in found["value"] if "kept" in name]
+    config["endpoints"]["b"] = {"url": "amqp://127.0.0.1:1"}
+    config["paths"]["topic"]["to"] = "b"
+    told = {checked.what: checked.text for checked in check_paths(parsed(config))}
+    assert told["path topic"] == "not tried: no login at b"
+
+
+def auth(artemis: Artemis) -> dict[str, Any]:
+    return {"auth": {"user": artemis.user, "password_file": str(artemis.password_file)}}
 
 
 def test_clocks_that_differ() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import version
 from typing import Any, Final
 
@@ -10,6 +10,7 @@ import click
 
 from collectors import paths
 from collectors.config import Config, Kafka
+from collectors.paths import Path
 from collectors.units import duration_ns
 from deploy.errors import Problem
 from deploy.results import config_hash
@@ -21,6 +22,14 @@ _KAFKA_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 _COUNT: Final = click.IntRange(min=1)
 _SHARES: Final = click.IntRange(1, MAX_SHARDS)
+# A batch while catching up: an end writes a record a second, of so many bytes and so many more for a sample.
+_BATCH_BYTES: Final = 256 << 20
+_BATCH_SECONDS: Final = 5
+_RECORD_BYTES: Final = 1_000
+_SAMPLE_BYTES: Final = 42
+_FAST: Final = 20_000  # messages a second of a path that goes as fast as it can
+_LEAST_RECORDS: Final = 2_000
+_MOST_RECORDS: Final = 50_000
 # By name: type, default, help.
 _OPTIONS: Final[Mapping[str, tuple[Any, Any, str]]] = {
     "--checkpoint": (
@@ -35,7 +44,11 @@ _OPTIONS: Final[Mapping[str, tuple[Any, Any, str]]] = {
     ),
     "--listen": (str, "127.0.0.1:9753", "Address for /metrics and /-/ready."),
     "--trigger": (str, "1s", "Time between the starts of two batches."),
-    "--max-records": (_COUNT, 4_000, "Records of a batch at the most; bounds memory while catching up."),
+    "--max-records": (
+        _COUNT,
+        None,
+        "Records of a batch at the most, which bounds memory while catching up; by the paths' rates.",
+    ),
     "--min-partitions": (_COUNT, None, "Read Kafka's partitions in at least so many tasks."),
     "--shards": (_SHARES, None, "Groups that paths are kept in; fixed with the checkpoint; 8 unless given."),
     "--state-partitions": (_SHARES, None, "Tasks that compute; fixed with the checkpoint; one a core."),
@@ -57,6 +70,8 @@ def job_settings(config: Config, *, checkpoint: str | None, trigger: str, **opti
             "the config has no `kafka`: the Spark job reads from Kafka and writes to it; "
             "`inflight run` does everything in one process"
         )
+    resolved = paths.resolve(config)
+    options["max_records"] = options.get("max_records") or _max_records(resolved.values())
     try:
         trigger_ns = duration_ns(trigger)
     except ValueError as error:
@@ -66,12 +81,25 @@ def job_settings(config: Config, *, checkpoint: str | None, trigger: str, **opti
         prefix=config.kafka.prefix,
         checkpoint=checkpoint or str((config.state / "checkpoint").absolute()),
         default_rules=paths.default_rules(config),
-        rules={name: path.rules for name, path in paths.resolve(config).items()},
+        rules={name: path.rules for name, path in resolved.items()},
         trigger_ms=max(1, trigger_ns // _MS_NS),
         version=version("inflight-monitor"),
         config_hash=config_hash(config),
         **options,
     )
+
+
+def _max_records(configured: Iterable[Path]) -> int:
+    """As many as `_BATCH_BYTES` of the configured paths' records are, and never less than they write soon."""
+    ends = samples = 0.0
+    for path in configured:
+        rate = max((max(step.start, step.end) for step in path.rate), default=0.0)
+        ends += path.senders + path.receivers
+        samples += rate or _FAST
+    if not ends:
+        return _MOST_RECORDS
+    seconds = max(_BATCH_BYTES / (samples * _SAMPLE_BYTES + ends * _RECORD_BYTES), _BATCH_SECONDS)
+    return int(min(max(seconds * ends, _LEAST_RECORDS), _MOST_RECORDS))
 
 
 def kafka_access(kafka: Kafka) -> KafkaAccess:

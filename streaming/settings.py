@@ -43,7 +43,7 @@ class JobSettings:
     state_partitions: int | None = None
     trigger_ms: int = 1000
     archive_trigger_ms: int = 60_000
-    max_records: int = 4_000  # of a batch: bounds memory and a batch's time while catching up
+    max_records: int = 10_000  # of a batch: bounds memory and a batch's time while catching up
     min_partitions: int | None = None
     listen: str = "127.0.0.1:9753"
     version: str = ""

@@ -59,8 +59,8 @@ def unpack(data: bytes) -> tuple[Any, int]:
         raise BadState("the kept state is not of this program")
     if version != VERSION:
         raise BadState(
-            f"the kept state has version {version}, this program knows {VERSION}: go on with the program that "
-            "wrote it, or begin a new checkpoint, which is rebuilt from Kafka"
+            f"the kept state has version {version}, this program knows {VERSION}: go on with the program "
+            "that wrote it, or begin a new checkpoint, which is rebuilt from Kafka"
         )
     end = _HEAD.size + length
     if end > len(data):

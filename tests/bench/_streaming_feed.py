@@ -43,9 +43,13 @@ class Feed:
         self._producer.flush()
 
 
+def path_name(number: int) -> str:
+    return f"path-{number:04}"
+
+
 def records(paths: int, rate: int, seconds: int, start_second: int) -> Iterator[tuple[str, bytes]]:
     """Second by second, path by path."""
-    flows = [Flow(f"path-{n:04}", rate, lose_every=10_007, start_second=start_second) for n in range(paths)]
+    flows = [Flow(path_name(n), rate, lose_every=10_007, start_second=start_second) for n in range(paths)]
     for second in range(seconds):
         for flow in flows:
             for value in flow.second(second):

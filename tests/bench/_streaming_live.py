@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from _streaming_feed import Feed, live_records, second_end_ns
+from _streaming_feed import Feed, live_records, path_name, second_end_ns
 from kafka import KafkaConsumer, TopicPartition
 from prometheus_client import CollectorRegistry
 from pyspark.sql import SparkSession
@@ -38,6 +38,7 @@ def measure(
         prefix=prefix,
         checkpoint=str(folder / prefix),
         default_rules=RULES,
+        max_records=10 * 2 * paths,
     )
     spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", "1000")
     query = job.start_accounting(spark, settings)
@@ -51,9 +52,9 @@ def measure(
     stop.set()
     query.stop()
     reader.join(10)
-    ages = sorted(_ages(seen, start, seconds))
+    ages = sorted(_ages(seen, load, start, time.time_ns()))
     counted = [each for each in progress if _began(each) >= start + WARM_SECONDS and each["numInputRows"]]
-    took = sorted(each["durationMs"]["triggerExecution"] / 1e3 for each in counted)
+    took = sorted(each["durationMs"]["triggerExecution"] / 1e3 for each in counted) or [float(seconds)]
     return {
         "freshness_p50_seconds": ages[len(ages) // 2],
         "freshness_p99_seconds": ages[len(ages) * 99 // 100],
@@ -90,20 +91,26 @@ def _export(
     consumer.close()
 
 
-def _ages(seen: dict[str, list[tuple[int, int]]], start: int, seconds: int) -> list[float]:
-    """Of messages received evenly over each second: until a row that has that second's last one is there."""
+def _ages(
+    seen: dict[str, list[tuple[int, int]]], load: tuple[int, int, int], start: int, ended_ns: int
+) -> list[float]:
+    """Of messages received evenly over each second: until a row that has that second's last one is there.
+
+    What was never seen counts as seen at the end: the true age is more.
+    """
+    paths, _, seconds = load
     found = []
-    for visible in seen.values():
+    for number in range(paths):
+        visible = seen.get(path_name(number), [])
         at = 0
         for second in range(WARM_SECONDS, seconds - 1):
             # The last message of a second may be a few milliseconds before its end.
             until_ns = second_end_ns(start, second) - SECOND_NS // 10
             while at < len(visible) and visible[at][0] < until_ns:
                 at += 1
-            if at == len(visible):
-                break
             end_ns = second_end_ns(start, second)
-            found += [(visible[at][1] - end_ns) / 1e9 + step / _GRID for step in range(_GRID)]
+            seen_ns = visible[at][1] if at < len(visible) else ended_ns
+            found += [(seen_ns - end_ns) / 1e9 + step / _GRID for step in range(_GRID)]
     return found
 
 

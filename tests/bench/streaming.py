@@ -128,6 +128,7 @@ def in_time(kafka: Kafka, folder: Path, seconds: int) -> Figures:
             _say(f"live: {name}")
             kafka.make_topics(f"live{name}")
             found = live.measure(spark, kafka.bootstrap, f"live{name}", folder, (paths, rate, seconds))
+            _say(", ".join(f"{key} {value:.3g}" for key, value in found.items()))
             figures |= {f"{key}_{name}": value for key, value in found.items()}
     finally:
         spark.stop()

@@ -51,6 +51,22 @@ def test_settings_hold_the_rules_of_every_path(tmp_path: Path) -> None:
     assert settings.decode(told.encode()) == told
 
 
+@pytest.mark.parametrize(
+    ("paths", "rate", "records"),
+    [
+        (200, 1_000, 12_201),  # 42 bytes a sample, 1,000 a record: 8.8 MB a second, 256 MiB are 30.5 s
+        (3_000, 30, 50_000),  # the most
+        (1, 10_000, 2_000),  # the least
+    ],
+)
+def test_a_batch_is_bounded_by_the_bytes_of_the_paths_records(paths: int, rate: int, records: int) -> None:
+    """Small records come in large batches, and large ones in small."""
+    text = "version: 1\nsite: a\nkafka: {servers: [k:1]}\nendpoints: {e: {url: amqp://e}}\npaths:\n"
+    text += "".join(f"  p{n}: {{from: e, to: e, address: a{n}, rate: {rate}/s}}\n" for n in range(paths))
+    told = job_settings(parse(text, "a.yaml"), checkpoint="/cp", trigger="1s")
+    assert told.max_records == records
+
+
 def test_settings_name_secrets_files_only(tmp_path: Path) -> None:
     """The JSON goes to a cluster, through hands and logs."""
     (tmp_path / "password").write_text("pa55word\n")

@@ -1,0 +1,74 @@
+"""A real ActiveMQ Classic: its MBeans are those of the table."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from helpers import optional, wait_until
+
+from collectors.broker import reading, schema
+from collectors.broker.jolokia import Jolokia
+from collectors.config import Broker
+from deploy.errors import Problem
+
+if TYPE_CHECKING:
+    from classic import Classic
+
+pytestmark = pytest.mark.e2e
+
+Watch = Callable[..., Any]
+QUEUE = {"address": "orders", "queue": "orders"}
+
+
+@pytest.fixture(scope="module")
+def classic() -> Iterator[Classic]:
+    from classic import jars, running  # noqa: PLC0415 -- of these tests alone
+
+    try:
+        jars()
+    except Problem as problem:
+        optional(f"ActiveMQ Classic ({problem})")
+    with running() as broker:
+        yield broker
+
+
+def test_every_attribute_of_the_table_is_there(classic: Classic) -> None:
+    """None is missing, none of another type, and it is told from an Artemis."""
+    classic.send("orders", 1)
+    broker = Broker.model_validate({"jolokia": classic.jolokia_url})
+    client, until = Jolokia(broker), time.monotonic() + 20
+    product = reading.detected(client.ask(reading.detection(), until))
+    assert product is schema.CLASSIC
+    asked = reading.requests(product, broker.queues, reading.Choice())
+    replies = client.ask([item.request for item in asked], until)
+    client.close()
+    view = reading.read(asked, replies, product, broker.queues, (0, 0))
+    assert not view.faults
+    for bean in (product.broker, product.queue):
+        for row in view.beans[bean.name]:
+            assert {name for name, value in row.items() if value is None} == set()
+    assert view.one("broker")["version"] == "5.18.7"
+    classic.receive("orders", 1)
+
+
+def test_queues_are_counted_and_a_restart_is_seen_through(classic: Classic, watch: Watch) -> None:
+    """Exactly; while the broker is down it is told as down, and its counters never fall."""
+    classic.send("orders", 3)
+    classic.send("other", 1)
+    watching = watch(jolokia=classic.jolokia_url, queues={"include": ["ord*"]})
+    wait_until(lambda: watching.value("broker_queue_messages", **QUEUE) == 3, 10, "three messages")
+    classic.send("orders", 4)
+    classic.receive("orders", 2)
+    wait_until(lambda: watching.value("broker_queue_acknowledged_messages_total", **QUEUE) == 2, 10, "two")
+    assert watching.value("broker_queue_added_messages_total", **QUEUE) == 4
+    assert watching.value("broker_queue_messages", **QUEUE) == 5
+    assert watching.value("broker_queue_messages", address="other", queue="other") is None
+    classic.stop()
+    wait_until(lambda: watching.value("broker_up") == 0, 10, "it to be down")
+    classic.start()
+    classic.send("orders", 1)
+    wait_until(lambda: watching.value("broker_queue_messages", **QUEUE) == 1, 20, "it to be back")
+    assert watching.value("broker_queue_added_messages_total", **QUEUE) >= 4

@@ -207,7 +207,8 @@ def bars(
     title: str,
     about: str,
     unit: str,
-    queries: list[prometheus.Dataquery],
+    asked: prometheus.Dataquery,
+    labels: tuple[str, ...],
     *,
     size: tuple[int, int] = (8, 8),
     steps: Steps = PLAIN,
@@ -215,15 +216,17 @@ def bars(
     most: float | None = None,
     none: str = "no data",
 ) -> bargauge.Panel:
-    """A bar for each series."""
+    """A bar for each series, named by its labels."""
     panel = _common(bargauge.Panel(), title, about, unit, steps, size)
     panel = (
-        panel.targets(queries)
+        panel.targets([asked])
         .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.THRESHOLDS))
         .reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]).values(False))
         .display_mode(common_models.BarGaugeDisplayMode.BASIC)
         .orientation(common_models.VizOrientation.HORIZONTAL)
         .show_unfilled(True)
+        # By a name of the field's own: a legend's is left out where there is only one bar.
+        .display_name(" · ".join(f"${{__field.labels.{label}}}" for label in labels))
         .min(least)
         .no_value(none)
     )

@@ -24,6 +24,7 @@ MAY_BE_EMPTY = {
     "annotation Maintenance": "nothing was done to the network",
     "annotation Router starts": "the routers run for longer",
     "annotation Routers down": "all are up",
+    "Faults and works": "nothing was done to the network",
     "Queues at risk": "every queue has a consumer",
     "Queues": "`Empty in` is of queues that shrink",
     "Not delivered": "whatever was acknowledged was accepted",

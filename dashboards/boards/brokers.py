@@ -95,15 +95,19 @@ def _table() -> Any:
         size=(12, 8),
         sort="Messages",
     )
+    override(panel, "Broker", custom__minWidth=90)
+    override(panel, "Queue", custom__minWidth=130)
+    override(panel, "Messages", custom__width=105)
     override(
         panel,
         "Consumers",
+        custom__width=100,
         thresholds=style.thresholds(((None, style.RED), (1, style.GREEN))),
         custom__cellOptions={"type": "color-text"},
     )
     for name in ("In", "Out"):
-        override(panel, name, unit=style.MESSAGES, decimals=1)
-    return override(panel, "Empty in", unit="s", decimals=1)
+        override(panel, name, unit=style.MESSAGES, decimals=1, custom__width=93)
+    return override(panel, "Empty in", unit="s", decimals=1, custom__width=80)
 
 
 def _flow() -> Any:
@@ -171,7 +175,8 @@ def _limits() -> list[Any]:
         "Fullest addresses",
         "Share of each address's own memory limit, the five fullest.",
         "percentunit",
-        [instant(q.ADDRESS_LIMIT, "{{broker}} {{address}}")],
+        instant(q.ADDRESS_LIMIT),
+        ("broker", "address"),
         size=(8, 8),
         steps=style.FILL,
         most=1,

@@ -156,7 +156,7 @@ def _table() -> Any:
             rows(q.AGE, ref="age"),
         ],
         columns,
-        size=(24, 9),
+        size=(24, 8),
         sort="State",
         group=("path", "mesh"),
         sparks=("Value #spark",),
@@ -199,6 +199,21 @@ def _table() -> Any:
     return panel
 
 
+def _events() -> Any:
+    panel = style.grid(
+        "Faults and works",
+        "What was recorded of the network in the shown time, done on purpose or not, the newest first.",
+        [rows(q.EVENTS)],
+        {"Value": "When", "kind": "Kind", "text": "What"},
+        size=(8, 7),
+        sort="When",
+        none="nothing was recorded",
+    )
+    override(panel, "When", unit="dateTimeFromNow", custom__width=140)
+    override(panel, "Kind", custom__width=110)
+    return override(panel, "What", custom__minWidth=150)
+
+
 def _coloured(panel: Any, name: str, steps: style.Steps, **properties: object) -> Any:
     """A column whose figures have the colours of the thresholds."""
     return override(
@@ -222,9 +237,10 @@ def build() -> dashboard.Dashboard:
         " blind), slower than its bound, or fine. Red marks are events, orange ones routers that were down.",
         [query(q.STATE, "{{path}}")],
         style.PATH_STATES,
-        size=(24, 7),
+        size=(16, 7),
     )
-    board = board.with_panel(override(timeline, "/.*/", links=[TO_PATH_OF_SERIES]))
+    override(timeline, "/.*/", links=[TO_PATH_OF_SERIES])
+    board = board.with_panel(timeline).with_panel(_events())
     board = board.with_panel(_table())
     board = board.with_row(Row("What is wrong, and for how long it may be"))
     missing = style.lines(
@@ -251,7 +267,8 @@ def build() -> dashboard.Dashboard:
         " untouched, below 0 %"
         " the objective is broken. Of less, where the counters or Prometheus do not reach back so far.",
         "percentunit",
-        [instant(q.BUDGET_WORST, "{{path}} · {{slo}}")],
+        instant(q.BUDGET_WORST),
+        ("path", "slo"),
         size=(8, 8),
         steps=style.BUDGET,
         most=1,
@@ -261,7 +278,8 @@ def build() -> dashboard.Dashboard:
         "Slowest five, p99 of 5 minutes",
         "From the histograms of all final windows in five minutes.",
         "s",
-        [instant(q.WORST_P99, "{{path}}")],
+        instant(q.WORST_P99),
+        ("path",),
         size=(8, 7),
         steps=((None, style.BLUE),),
     )

@@ -39,6 +39,7 @@ def _figures() -> list[Any]:
             "s",
             [query(q.P99)],
             size=size,
+            steps=((None, style.BLUE),),  # what is too slow, the objective says
             sparkline=True,
         ),
         style.figures(
@@ -178,6 +179,7 @@ def _classes() -> Any:
         f" a pause of the monitor many come at once. {_LATER}",
         style.MESSAGES,
         [query(q.CLASSES, "{{class}}")],
+        size=(12, 9),
         stacked=True,
     )
     for name, shade in style.CLASS_COLOURS.items():
@@ -197,6 +199,7 @@ def _missing() -> Any:
             query(q.PENDING, "pending", ref="B"),
             query(q.OUTAGE, "outage", ref="C"),
         ],
+        size=(12, 9),
     )
     override(panel, "missing", color=colour(style.ORANGE))
     override(panel, "pending", color=colour(style.GREY), custom__fillOpacity=0)

@@ -82,5 +82,9 @@ LOST_BY_PATH: Final = expand(f"{_LOST}) - ({_LOST} @ start()) or 0 * {_LOST}))")
 QUEUES_AT_RISK: Final = expand(
     'topk(5, broker_queue_messages{mesh=~"$mesh"} > 0 and on (mesh, broker, queue) broker_queue_consumers == 0)'
 )
+# When each was first heard of in the shown time, in ms, as Grafana has moments.
+EVENTS: Final = expand(
+    "min by (kind, text) (min_over_time(timestamp(event_active)[$__range:$__interval])) * 1000"
+)
 PROGRESS: Final = expand("time() - max(stream_last_progress_timestamp_seconds)")
 ERRORS: Final = expand("sum(increase(exporter_accounting_errors_total[$__range]))")

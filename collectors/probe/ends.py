@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 from collectors.paths import Path
@@ -20,6 +19,7 @@ from collectors.probe.publisher import Publisher, Sink, header_for, new_run
 from collectors.probe.receiver import Receiver
 from collectors.probe.schedule import Schedule
 from collectors.probe.sender import Sender
+from collectors.probe.specs import ReceiverSpec, SenderSpec
 from collectors.records import SECOND_NS
 
 _log: Final = logging.getLogger("inflight.probe")
@@ -35,23 +35,6 @@ class Connect(Protocol):
     """Gives the connection that ends of an endpoint and a role share."""
 
     def __call__(self, endpoint: str, role: str, subscription: str | None = None) -> Connection: ...
-
-
-@dataclass(frozen=True, slots=True)
-class SenderSpec:
-    """One sender; a multicast's has several paths."""
-
-    paths: tuple[Path, ...]
-    name: str
-    number: int
-
-
-@dataclass(frozen=True, slots=True)
-class ReceiverSpec:
-    """One receiver."""
-
-    path: Path
-    name: str
 
 
 class SendingEnd:

@@ -17,12 +17,13 @@ from collectors.config import Endpoint
 from collectors.paths import Path
 from collectors.probe.clock import STEP_NS
 from collectors.probe.connection import Connection
-from collectors.probe.ends import Ends, ReceiverSpec, SenderSpec, SendingEnd
+from collectors.probe.ends import Ends, SendingEnd
 from collectors.probe.journal import FileJournals, Journals, MemoryJournals
 from collectors.probe.limits import RateCap
 from collectors.probe.loop import Loop
 from collectors.probe.publisher import Sink, new_run
 from collectors.probe.receiver import Receiver
+from collectors.probe.specs import receiver_specs, sender_specs
 
 _log: Final = logging.getLogger("inflight.probe")
 _CLOSE_SECONDS: Final = 1.0
@@ -40,6 +41,7 @@ class Settings:
     journals: File | None = None  # a folder, where what is measured is to survive kill -9
     compare_clocks: bool = True  # with ends in other processes
     stop_when_finished: bool = False  # when all schedules have come to their end
+    numbers: frozenset[int] | None = None  # of paths with several senders or receivers, only these
 
 
 class Prober:
@@ -58,7 +60,7 @@ class Prober:
         self._endpoints, self._sink, self._settings = endpoints, sink, settings
         self._cap = RateCap(settings.max_rate)
         self._connections: dict[tuple[str, str], Connection] = {}
-        self._specs = _sender_specs(send), _receiver_specs(receive)
+        self._specs = sender_specs(send, settings.numbers), receiver_specs(receive, settings.numbers)
         self._ends = self._new_ends(warm_up=True)
         self._thread: threading.Thread | None = None
         self._stopping = False
@@ -198,23 +200,6 @@ class Prober:
         for connection in left:
             connection.abort()
         self.loop.stop()
-
-
-def _sender_specs(paths: Sequence[Path]) -> list[SenderSpec]:
-    flows: dict[str, list[Path]] = {}
-    for path in paths:
-        flows.setdefault(path.flow, []).append(path)
-    return [
-        SenderSpec(tuple(group), f"{group[0].source}-{number}", number)
-        for group in flows.values()
-        for number in range(group[0].senders)
-    ]
-
-
-def _receiver_specs(paths: Sequence[Path]) -> list[ReceiverSpec]:
-    return [
-        ReceiverSpec(path, f"{path.target}-{number}") for path in paths for number in range(path.receivers)
-    ]
 
 
 def _peers(endpoint: Endpoint) -> list[amqp.Options]:

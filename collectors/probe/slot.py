@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 _MOST: Final = 1_000
+
+
+class EndTaken(Exception):  # noqa: N818 -- it names the end
+    """A living process of this host runs an end of this name already."""
 
 
 class Slot:
@@ -19,6 +25,7 @@ class Slot:
     def __init__(self, folder: Path, lock: int) -> None:
         self.folder: Final = folder
         self._lock = lock
+        self._claims = -1
 
     @classmethod
     def take(cls, root: Path) -> Slot:
@@ -35,5 +42,21 @@ class Slot:
             return cls(folder, lock)
         raise OSError(f"{root}: all of {_MOST} folders are in use")
 
+    def claim(self, ends: Iterable[str]) -> None:
+        """Nobody else on this host may run ends of these names; EndTaken names the first that one does.
+
+        Two at a time would be taken for one that began anew.
+        """
+        self._claims = os.open(self.folder.parent / "ends", os.O_RDWR | os.O_CREAT, 0o600)
+        for end in ends:
+            # A byte of the file stands for an end; the file itself stays empty.
+            place = int.from_bytes(hashlib.blake2b(end.encode(), digest_size=7).digest(), "big")
+            try:
+                fcntl.lockf(self._claims, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+            except (BlockingIOError, PermissionError):
+                raise EndTaken(end) from None
+
     def release(self) -> None:
+        if self._claims >= 0:
+            os.close(self._claims)
         os.close(self._lock)

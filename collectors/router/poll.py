@@ -232,10 +232,12 @@ class Poll:
     def _bad(self, sent: _Sent, bad: BadReply, now_ns: int) -> None:
         asked, request = sent.asked, sent.request
         first = isinstance(request, Query) and request.entity is asked.flavour.entities[0]
-        if first and asked.guessed and isinstance(bad, Refused) and bad.status == 400:  # noqa: PLR2004 -- no such type
+        if first and asked.guessed and _no_such_type(bad):
             asked.guessed = False
             asked.flavour = schema.other(asked.flavour)
             self._ask(asked, self._who(asked))
+            return
+        if isinstance(request, Query) and request.entity.optional and _no_such_type(bad):
             return
         self._fault(asked, bad)
         if isinstance(request, Nodes):
@@ -260,3 +262,7 @@ class Poll:
         who = asked.router or asked.address if asked else "the mesh"
         if len(self.notes) < MAX_NOTES:
             self.notes.append(f"{who}: {bad.reason}: {bad}")
+
+
+def _no_such_type(bad: BadReply) -> bool:
+    return isinstance(bad, Refused) and bad.status == 400  # noqa: PLR2004 -- as routers tell it

@@ -28,6 +28,7 @@ class Entity:
     columns: tuple[Column, ...]
     paged: bool = False
     seldom: bool = False  # it hardly changes, or costs the router much: not asked for at each poll
+    optional: bool = False  # not every version knows it
     ask_all: bool = False  # naming the attributes would leave out one that has no name
 
 
@@ -69,14 +70,15 @@ _TOTALS: Final = _columns(
 )
 
 ROUTER: Final = Entity("router", "router", "id", (*_WHO, *_TOTALS))
-# Skupper keeps the counters apart; the version stands under an empty name, `version` itself is null.
-SKUPPER_ROUTER: Final = Entity("router", "router", "id", _columns("id:id:text mode:mode:text"))
+# Skupper 3 keeps the counters apart; the version stands under an empty name, `version` itself is null.
+# Skupper 2 has them where Dispatch has them.
 METRICS: Final = Entity(
     "metrics",
     "routerMetrics",
     "id",
     (*_columns("id:id:text version:version:text :unnamed_version:text"), *_TOTALS),
     ask_all=True,
+    optional=True,
 )
 LINK: Final = Entity(
     "link",
@@ -217,7 +219,7 @@ _COMMON: Final = (NODE, CONNECTION, LINK, ADDRESS, ALLOCATOR, CONNECTOR, LISTENE
 
 # The first entity says who the router is and is asked for first, alone.
 DISPATCH: Final = Flavour("dispatch", "org.apache.qpid.dispatch.", (ROUTER, *_COMMON, LINK_ROUTE))
-SKUPPER: Final = Flavour("skupper", "io.skupper.router.", (SKUPPER_ROUTER, METRICS, *_COMMON))
+SKUPPER: Final = Flavour("skupper", "io.skupper.router.", (ROUTER, METRICS, *_COMMON))
 FLAVOURS: Final[dict[FlavourName, Flavour]] = {"dispatch": DISPATCH, "skupper": SKUPPER}
 
 PAGE: Final = 500

@@ -228,3 +228,22 @@ def test_what_hardly_changes_is_not_asked_of_those_that_rest() -> None:
     assert seen.rows("allocator") == whole.tables["allocator"].rows
     assert "allocator" not in seen.fresh
     assert "link" in seen.fresh
+
+
+def test_skupper_2_has_its_counters_in_the_router_and_no_metrics() -> None:
+    """Seen of skrouterd 2.7.0: that it does not know the type of version 3 is no fault."""
+    replay = Replay("skrouterd")
+    (who,) = replay.rows(replay.routers[0], "router")
+    (metrics,) = replay.rows(replay.routers[0], "routerMetrics")
+    whole = {**metrics, **who, "version": "2.7.0"}
+    body = {"attributeNames": [*whole], "results": [[*whole.values()]]}
+    replay.capture[replay.routers[0]]["router"]["body"] = body
+    replay.capture[replay.routers[0]]["routerMetrics"] = {"properties": {"statusCode": 400}}
+    polling = begin(schema.SKUPPER)
+    play(replay, polling)
+    asked = polling.asked[replay.routers[0]]
+    assert not asked.faults
+    seen = view(asked, 0, 0)
+    assert seen.version == "2.7.0"
+    assert seen.totals["accepted"] == metrics["acceptedDeliveries"]
+    assert seen.uptime_seconds == metrics["uptimeSeconds"]

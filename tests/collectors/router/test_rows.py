@@ -116,8 +116,15 @@ def test_the_table_of_attributes_matches_the_captures(capture_bodies: Any) -> No
             *("linkRouteCount", "containerCount", "waypoint", "ingressPhase", "egressPhase"),
         },
     }
+    totals = {column.wire for column in schema.METRICS.columns} - {"id", "", "mode"}
     for flavour in schema.FLAVOURS.values():
         for entity in flavour.entities:
             names = capture_bodies(flavour.prefix + entity.type)["attributeNames"]
             missing = {column.wire for column in entity.columns} - {*names}
+            if (flavour.name, entity) == (
+                "skupper",
+                schema.ROUTER,
+            ):  # of version 2; 3 has them in routerMetrics
+                assert missing == {*totals} - {"version"}
+                continue
             assert missing <= only_elsewhere[flavour.name], entity

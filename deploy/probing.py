@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
@@ -12,6 +12,7 @@ from collectors.metrics import CATALOGUE
 from collectors.paths import Path, resolve
 from collectors.probe.lag import BOUNDS_SECONDS
 from collectors.probe.prober import Prober
+from collectors.probe.specs import receiver_specs, sender_specs
 from collectors.records import OUTCOMES
 from collectors.sink import KafkaSink
 from deploy.errors import Problem
@@ -41,6 +42,18 @@ def choose(
     flows = {path.flow for path in sending}
     sending = [path for path in resolve(config).values() if path.flow in flows]
     return sending, found if receive or both else []
+
+
+def end_names(
+    sending: Sequence[Path], receiving: Sequence[Path], numbers: Collection[int] | None
+) -> list[str]:
+    """All ends to be run, as messages call them; a Problem where there is none."""
+    found = [f"path {s.paths[0].flow}: sender {s.name}" for s in sender_specs(sending, numbers)]
+    found += [f"path {r.path.name}: receiver {r.name}" for r in receiver_specs(receiving, numbers)]
+    if not found:
+        most = max(max(path.senders, path.receivers) for path in [*sending, *receiving])
+        raise Problem(f"no path has an end of that --number; they are counted from 0, and end at {most - 1}")
+    return found
 
 
 def spool_bytes(sending: Sequence[Path], receiving: Sequence[Path], span_ns: int) -> int:

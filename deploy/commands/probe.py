@@ -14,13 +14,13 @@ from collectors.exposition import Exposition, ListenError
 from collectors.kafka_client import KafkaSetupError, create_topics
 from collectors.probe.prober import Prober, Settings
 from collectors.probe.recovery import recover
-from collectors.probe.slot import Slot
+from collectors.probe.slot import EndTaken, Slot
 from collectors.secrets import SecretError
 from collectors.sink import KafkaSink
 from collectors.spool import Spool
 from deploy.errors import Problem
 from deploy.options import config_option, load_config, site_option
-from deploy.probing import ProbeMetrics, SinkMetrics, choose, spool_bytes
+from deploy.probing import ProbeMetrics, SinkMetrics, choose, end_names, spool_bytes
 from deploy.results import add_build_info
 from deploy.signals import stop_on_signals
 
@@ -34,12 +34,20 @@ DEFAULT_LISTEN: Final = "127.0.0.1:9751"
 @click.option("--send", is_flag=True, help="Run only the sending ends (with --receive: both).")
 @click.option("--receive", is_flag=True, help="Run only the receiving ends (with --send: both).")
 @click.option("--path", "names", multiple=True, help="Only this path; may be given several times.")
+@click.option(
+    "--number",
+    "numbers",
+    type=click.IntRange(min=0),
+    multiple=True,
+    help="Of a path's several senders or receivers only this one, from 0; the others run elsewhere.",
+)
 @click.option("--create-topics", "make_topics", is_flag=True, help="Make the Kafka topics that are missing.")
 @click.option("--listen", default=DEFAULT_LISTEN, show_default=True, help="Where /metrics is served.")
 def command(
     config_file: Path,
     site: str | None,
     names: tuple[str, ...],
+    numbers: tuple[int, ...],
     listen: str,
     *,
     send: bool,
@@ -48,8 +56,9 @@ def command(
 ) -> None:
     """Run the ends of the config's paths that belong on this host.
 
-    Start it on each host with --send or --receive, or once with neither where one host does both. Records
-    wait in the config's `state` folder while Kafka is away, also across restarts.
+    Start it on each host with --send or --receive, or once with neither where one host does both. Several
+    `senders` or `receivers` of a path can be spread over processes and hosts, each with its --number.
+    Records wait in the config's `state` folder while Kafka is away, also across restarts.
     """
     config = load_config(config_file, site)
     if config.kafka is None:
@@ -58,6 +67,8 @@ def command(
             " `inflight run` does everything in one process"
         )
     sending, receiving = choose(config, names, send=send, receive=receive)
+    wanted = frozenset(numbers) or None
+    ends = end_names(sending, receiving, wanted)
     registry = CollectorRegistry()
     add_build_info(registry, "probe", config)
     try:
@@ -65,15 +76,23 @@ def command(
             for topic in create_topics(config.kafka):
                 _log.info("made topic %s", topic)
         slot = Slot.take(config.state / "probe")
+        slot.claim(ends)
         limit = spool_bytes(sending, receiving, config.defaults.spool)
         sink = KafkaSink(config.kafka, Spool(slot.folder / "spool", limit))
         journals = slot.folder / "journal"
         recover(journals, sink)
-        settings = Settings(site=config.site, max_rate=config.defaults.max_rate, journals=journals)
+        settings = Settings(
+            site=config.site, max_rate=config.defaults.max_rate, journals=journals, numbers=wanted
+        )
         prober = Prober(sending, receiving, config.endpoints, sink, settings)
         registry.register(ProbeMetrics(prober, config.site))
         registry.register(SinkMetrics(sink, "probe", config.site))
         server = Exposition(listen, registry, prober.not_ready)
+    except EndTaken as end:
+        raise Problem(
+            f"{end} is run by another process of this host already; end that one, or choose others by"
+            " --path, --send, --receive or --number"
+        ) from None
     except (KafkaSetupError, SecretError, ListenError, OSError) as error:
         raise Problem(str(error)) from None
     stop = threading.Event()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -12,45 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from helpers import free_port, wait_until
-from kafka import KafkaConsumer
+from probe_process import ProbeProcess, Written, written
 from standin_clients import StandIn
 
-from collectors import kafka_client, load, paths
-from collectors.records import Record, decode
-from collectors.topics import SAMPLES
-from deploy.embedded import http
+from collectors import load, paths
 from streaming.accounting import Accountant
 
 if TYPE_CHECKING:
     from deploy.embedded.kafka import Kafka
 
 pytestmark = pytest.mark.e2e
-
-
-class _Probe:
-    """The command as a process."""
-
-    def __init__(self, config: Path) -> None:
-        self._port = free_port()
-        listen = f"127.0.0.1:{self._port}"
-        command = [sys.executable, "-m", "deploy", "probe", "-c", str(config), "--create-topics"]
-        self.process = subprocess.Popen([*command, "--listen", listen])
-
-    def metrics(self) -> str:
-        return http.get(f"http://127.0.0.1:{self._port}/metrics")
-
-    def received(self) -> int:
-        """By its own count, over all ends."""
-        lines = [line for line in self.metrics().splitlines() if 'outcome="received"' in line]
-        return sum(int(float(line.rpartition(" ")[2])) for line in lines)
-
-    def wait_received(self, count: int) -> None:
-        wait_until(lambda: self.received() >= count, 60, f"{count} messages")
-
-    def end(self, number: signal.Signals) -> int:
-        self.process.send_signal(number)
-        return self.process.wait(20)
 
 
 @pytest.fixture
@@ -75,38 +44,23 @@ paths:
 
 def test_killed_and_started_again(config: Path) -> None:
     """The old run's last seconds are published by the next start; what nobody saw is unobserved, not lost."""
-    first = _Probe(config)
-    first.wait_received(1_000)
+    first = ProbeProcess(config)
+    first.wait_count("received", 1_000)
     first.end(signal.SIGKILL)
     state = load.load(config).state / "probe" / "0"
     assert list((state / "journal").iterdir())
-    second = _Probe(config)
-    second.wait_received(1_000)
+    second = ProbeProcess(config)
+    second.wait_count("received", 1_000)
     began = time.monotonic()
     assert second.end(signal.SIGTERM) == 0
     assert time.monotonic() - began < 10
     assert list((state / "journal").iterdir()) == []
-    records = _records(config)
+    records = written(config)
     for path in ("acked", "quick"):
         _check_path(config, [record for record in records if record[0].header.path == path])
 
 
-def _records(config: Path) -> list[tuple[Record, bytes, int]]:
-    settings = load.load(config).kafka
-    assert settings is not None
-    consumer = KafkaConsumer(
-        SAMPLES.name(settings.prefix),
-        **kafka_client.client_kwargs(settings),
-        auto_offset_reset="earliest",
-        group_id=None,
-        consumer_timeout_ms=5_000,
-    )
-    found = [(decode(m.value), m.value, m.timestamp * 1_000_000) for m in consumer]
-    consumer.close()
-    return found
-
-
-def _check_path(config: Path, records: list[tuple[Record, bytes, int]]) -> None:
+def _check_path(config: Path, records: list[Written]) -> None:
     byes = [record.header.run for record, _, _ in records if record.header.kind == "bye"]
     runs = {record.header.run for record, _, _ in records}
     assert (len(runs), len(byes)) == (4, 2)

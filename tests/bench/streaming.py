@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent.parent))
 import _streaming_cost as cost
 import _streaming_feed as feed
 import _streaming_live as live
+import _streaming_memory as memory
 from _streaming_contestants import HEAP
 from rich.console import Console
 from rich.table import Table
@@ -34,7 +35,8 @@ HERE = Path(__file__).parent
 PATHS, RATE = 200, 1_000
 JSON_PATHS, JSON_RATE = 200, 100
 CONTESTANTS = ("inflight", "limit", "usual", "json", "plain", "bytewax")
-PARTS = ("catchup", "live", "cost", "precision", "state")
+PARTS = ("catchup", "live", "cost", "precision", "state", "memory")
+MEMORY_SECONDS = 1_800
 LOADS = {"200x1000": (200, 1_000), "1000x100": (1_000, 100), "3000x30": (3_000, 30)}
 RESULT = HERE.parent.parent / ".inflight" / "bench" / "streaming.json"
 _GIVE_UP_SECONDS = 900
@@ -47,17 +49,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small loads: to see that it works")
     parser.add_argument("--contestants", nargs="+", choices=CONTESTANTS, default=CONTESTANTS)
-    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS[:-1], help="memory: half an hour")
     told = parser.parse_args()
     os.nice(10)
     figures: Figures = {"cores": float(os.cpu_count() or 1), "load1_before": os.getloadavg()[0]}
-    if {"catchup", "live"} & set(told.only):
+    if {"catchup", "live", "memory"} & set(told.only):
         with tempfile.TemporaryDirectory() as folder, Supervisor(Path(folder) / "stack") as supervisor:
             kafka = Kafka(supervisor).start()
             if "catchup" in told.only:
                 figures |= catch_up(kafka, Path(folder), 60 if told.quick else 300, told.contestants)
             if "live" in told.only:
                 figures |= in_time(kafka, Path(folder), seconds=24 if told.quick else 45)
+            if "memory" in told.only:
+                figures |= in_memory(kafka, Path(folder), 90 if told.quick else MEMORY_SECONDS)
     if "cost" in told.only:
         grid = {load: cost.batch_seconds(*load) for load in (cost.GRID[:6] if told.quick else cost.GRID)}
         figures |= {f"cost_{paths}x{rate}_batch_seconds": took for (paths, rate), took in grid.items()}
@@ -133,6 +137,16 @@ def in_time(kafka: Kafka, folder: Path, seconds: int) -> Figures:
     finally:
         spark.stop()
     return figures
+
+
+def in_memory(kafka: Kafka, folder: Path, seconds: int) -> Figures:
+    """A small constant load for long."""
+    kafka.make_topics("memory")
+    spark = job.session(jvm.ensure().jars("spark"), local_heap="1g")
+    try:
+        return memory.measure(spark, kafka.bootstrap, folder, seconds, _say)
+    finally:
+        spark.stop()
 
 
 def _say(text: str) -> None:

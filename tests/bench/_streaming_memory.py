@@ -1,0 +1,90 @@
+"""The job's memory at a constant load: half an hour tells whether it grows."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from _streaming_feed import Feed, path_name, second_end_ns
+from pyspark.sql import SparkSession
+from synthetic import Flow
+
+from collectors.paths import Rules
+from collectors.records import SECOND_NS
+from streaming import job
+from streaming.settings import JobSettings, KafkaAccess
+
+PATHS, RATE = 50, 100
+# The horizon is short: until it is reached, state grows by design.
+RULES = Rules(5 * SECOND_NS, 10 * SECOND_NS, 60 * SECOND_NS, 180 * SECOND_NS)
+_EVERY_SECONDS = 10
+_WARM_SHARE = 1 / 3  # of the run: caches fill, code is compiled, the horizon is reached
+_MIB = 1 << 20
+
+
+def measure(
+    spark: SparkSession, bootstrap: str, folder: Path, seconds: int, say: Callable[[str], None]
+) -> dict[str, float]:
+    """Resident memory of the JVM and of the workers; growth is a line's slope, the first third left out."""
+    settings = JobSettings(
+        kafka=KafkaAccess(servers=(bootstrap,)),
+        prefix="memory",
+        checkpoint=str(folder / "memory"),
+        default_rules=RULES,
+    )
+    query = job.start_accounting(spark, settings)
+    start = int(time.time()) + 2
+    flows = [Flow(path_name(n), RATE, lose_every=1_009, start_second=start) for n in range(PATHS)]
+    feed = Feed(bootstrap)
+    seen: list[tuple[int, dict[str, int]]] = []
+    for second in range(seconds):
+        made = [(flow.path, value) for flow in flows for value in flow.second(second)]
+        time.sleep(max(0, second_end_ns(start, second) - time.time_ns()) / SECOND_NS)
+        for path, value in made:
+            feed.send(settings.samples_topic, path, value)
+        feed.flush()
+        if second % _EVERY_SECONDS == 0:
+            seen.append((second, resident()))
+        if second % 300 == 0:
+            say(
+                f"memory after {second} s: { {name: size // _MIB for name, size in seen[-1][1].items()} } MiB"
+            )
+    lag_records = sum(float(source["inputRowsPerSecond"] or 0) for source in query.lastProgress["sources"])
+    query.stop()
+    counted = [(second, sizes) for second, sizes in seen if second >= seconds * _WARM_SHARE]
+    found = {"memory_run_seconds": float(seconds), "memory_input_records_a_second": lag_records}
+    for name in ("java", "python"):
+        times = np.array([second for second, _ in counted], float)
+        sizes = np.array([sizes.get(name, 0) for _, sizes in counted], float) / _MIB
+        found[f"memory_{name}_mib"] = float(np.median(sizes))
+        found[f"memory_{name}_growth_mib_an_hour"] = float(np.polyfit(times, sizes, 1)[0] * 3_600)
+        found[f"memory_{name}_last_to_first_ratio"] = float(np.median(sizes[-6:]) / np.median(sizes[:6]))
+    return found
+
+
+def resident() -> dict[str, int]:
+    """Bytes of the JVM, and of the Python processes below it: the workers."""
+    parents: dict[int, tuple[int, str]] = {}
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            text = place.read_text()
+        except OSError:
+            continue  # it has ended
+        name, _, rest = text.partition("(")[2].rpartition(")")
+        parents[int(place.parent.name)] = int(rest.split()[1]), name
+    java = [pid for pid, (parent, name) in parents.items() if parent == os.getpid() and name == "java"]
+    below = list(java)
+    for pid in below:
+        below += [child for child, (parent, _) in parents.items() if parent == pid]
+    return {"java": sum(map(_rss, java)), "python": sum(_rss(pid) for pid in below if pid not in java)}
+
+
+def _rss(pid: int) -> int:
+    try:
+        pages = Path(f"/proc/{pid}/statm").read_text().split()[1]
+    except OSError:
+        return 0
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")

@@ -168,7 +168,9 @@ _LEDGER = pa.schema(
     ]
 )
 _NOTHING = pa.schema([])
-_DTYPES: Final[Mapping[Any, np.dtype[Any]]] = {pa.int64(): np.dtype(np.int64), pa.uint8(): np.dtype(np.uint8)}
+_INT64: Final = np.dtype(np.int64)
+_UINT8: Final = np.dtype(np.uint8)
+_DTYPES: Final[Mapping[Any, np.dtype[Any]]] = {pa.int64(): _INT64, pa.uint8(): _UINT8}
 _SCHEMAS = {"received": _RECEIVED, "ledger": _LEDGER, "alive": _NOTHING, "bye": _NOTHING}
 _FIELDS_OF = {len(schema): tuple(schema) for schema in (_RECEIVED, _LEDGER)}
 _LIMIT = 1 << 62  # of numbers: leaves room to add a window or a horizon without leaving 64 bits
@@ -308,10 +310,12 @@ def _header(raw: Any) -> Header:
         raise BadRecord("version", f"format {version!r}; this reader knows format {FORMAT}")
     if missing := _REQUIRED - raw.keys():
         raise BadRecord("malformed", f"the header lacks {', '.join(sorted(missing))}")
-    if unknown := raw.keys() - set(_FIELDS):
-        raise BadRecord("malformed", f"the header has unknown fields: {', '.join(sorted(unknown))[:200]}")
     for name, value in raw.items():
-        _CHECKS[name](name, value)
+        check = _CHECKS.get(name)
+        if check is None:
+            unknown = ", ".join(sorted(raw.keys() - _CHECKS.keys()))
+            raise BadRecord("malformed", f"the header has unknown fields: {unknown[:200]}")
+        check(name, value)
     for name, kind in (("detached", Span), ("gaps", Gap)):
         if name in raw:
             raw[name] = tuple(kind(*item) for item in raw[name])
@@ -444,9 +448,9 @@ def _gathered(table: Any, schema: Any) -> list[Any]:
     return found
 
 
-def _values(column: Any) -> NDArray[Any]:
-    """ValueError where the buffer is shorter than the column says."""
-    dtype, count = _DTYPES[column.type], len(column)
+def _values(column: Any, dtype: np.dtype[Any] = _INT64) -> NDArray[Any]:
+    """Of a column of that type; ValueError where the buffer is shorter than the column says."""
+    count = len(column)
     if not count:
         return np.zeros(0, dtype)
     return np.frombuffer(column.buffers()[1], dtype, count, column.offset * dtype.itemsize)
@@ -464,7 +468,7 @@ def _numbers(column: Any) -> tuple[Ints, NDArray[np.bool_]]:
 def _read_received(header: Header, columns: list[Any]) -> Received:
     seq, intended_ns, sent_ns, received_ns = (_values(column) for column in columns[:4])
     ipdv_ns, has_ipdv = _numbers(columns[4])
-    rows = Received(seq, intended_ns, sent_ns, received_ns, ipdv_ns, has_ipdv, _values(columns[5]))
+    rows = Received(seq, intended_ns, sent_ns, received_ns, ipdv_ns, has_ipdv, _values(columns[5], _UINT8))
     start_ns = header.second * SECOND_NS
     if start_ns >= _LIMIT:
         raise BadRecord("malformed", "a second out of range")
@@ -482,7 +486,7 @@ def _read_received(header: Header, columns: list[Any]) -> Received:
 def _read_ledger(header: Header, columns: list[Any]) -> Ledger:
     if header.second * SECOND_NS >= _LIMIT:
         raise BadRecord("malformed", "a second out of range")
-    rows = Ledger(*(_values(column) for column in columns))
+    rows = Ledger(_values(columns[0]), _values(columns[1]), _values(columns[2], _UINT8))
     if len(rows.first_seq):
         ends = rows.first_seq + rows.length
         bits = int(np.bitwise_or.reduce(rows.first_seq | rows.length | ends))

@@ -157,9 +157,12 @@ class LiveRow(TypedDict):
     ends: list[LiveEnd]
 
 
+_ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
 def encode(row: WindowRow | LiveRow) -> bytes:
     """The row as canonical JSON."""
-    return json.dumps(row, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    return _ENCODER.encode(row).encode()
 
 
 def decode_window(data: bytes) -> WindowRow:

@@ -16,6 +16,7 @@ from streaming.accounting.window import Cell, Told, Window
 VERSION: Final = 2
 _HEAD: Final = struct.Struct("<2sBxI")
 _MAGIC: Final = b"IF"
+_ENCODER: Final = json.JSONEncoder(separators=(",", ":"))
 _COUNT_KINDS: Final = (("u1", 8), ("<u2", 16), ("<u4", 32))  # most counts are small
 
 
@@ -45,7 +46,7 @@ class _Reader:
 
 
 def pack(meta: Any, arrays: bytes = b"") -> bytes:
-    text = json.dumps(meta, separators=(",", ":")).encode()
+    text = _ENCODER.encode(meta).encode()
     return _HEAD.pack(_MAGIC, VERSION, len(text)) + text + arrays
 
 

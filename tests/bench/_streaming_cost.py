@@ -61,6 +61,22 @@ def cost_model(grid: dict[tuple[int, int], float]) -> dict[str, float]:
     return {"cost_path_batch_seconds": float(per_path), "cost_sample_seconds": float(per_sample)}
 
 
+def live_model(cores: dict[tuple[int, int], float]) -> dict[str, float]:
+    """Cores that a steady load takes, as a fixed part, one a path and one a sample a second; none below 0."""
+    table = np.array([[1.0, paths, paths * rate] for paths, rate in cores])
+    used = np.array(list(cores.values()))
+    scale = table / used[:, None]
+    best = np.zeros(3)
+    for chosen in ([0, 1, 2], [0, 1], [0, 2], [1, 2]):
+        found, *_ = np.linalg.lstsq(scale[:, chosen], np.ones(len(used)), rcond=None)
+        if (found >= 0).all():
+            best[chosen] = found
+            break
+    return dict(
+        zip(("model_cores", "model_cores_a_path", "model_cores_a_sample"), best.tolist(), strict=True)
+    )
+
+
 def precision() -> dict[str, float]:
     """The largest relative error of any percentile, by the shape of the data."""
     draw = np.random.default_rng(1)

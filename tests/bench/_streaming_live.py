@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from _job_processes import cpu_seconds
 from _streaming_feed import Feed, live_records, path_name, second_end_ns
 from kafka import KafkaConsumer, TopicPartition
 from prometheus_client import CollectorRegistry
@@ -23,6 +24,7 @@ from streaming.settings import JobSettings, KafkaAccess
 
 WARM_SECONDS = 12  # of the load; start-up and compilation are not counted
 _PUBLISHED_NS = 60_000_000  # a probe publishes a second so long after its end
+_READY = 3  # seconds before the load begins
 _GRID = 20  # moments within each second at which a message may have been received
 
 
@@ -31,8 +33,10 @@ def measure(
 ) -> dict[str, float]:
     """`load`: paths, samples a second of each, seconds. Freshness: until an exporter applied it."""
     paths, rate, seconds = load
-    start = int(time.time()) + 10 + paths * rate * seconds // 400_000  # making them takes a while
+    start = int(time.time()) + 10 + seconds * (paths * rate // 200_000 + paths // 1_500)
     made = live_records(paths, rate, seconds, start)
+    if time.time() > start - _READY:
+        raise RuntimeError("the machine is too slow to make these records before they are due")
     settings = JobSettings(
         kafka=KafkaAccess(servers=(bootstrap,)),
         prefix=prefix,
@@ -46,7 +50,8 @@ def measure(
     stop = threading.Event()
     reader = threading.Thread(target=_export, args=(bootstrap, settings.live_topic, seen, stop), daemon=True)
     reader.start()
-    _send(bootstrap, settings.samples_topic, made, start)
+    spent: list[tuple[float, float]] = []
+    _send(bootstrap, settings.samples_topic, made, start, spent)
     time.sleep(6)
     progress = [_raw(each) for each in query.recentProgress]
     stop.set()
@@ -61,10 +66,18 @@ def measure(
         "batch_seconds": statistics.median(took),
         "batch_p99_seconds": took[len(took) * 99 // 100],
         "batches": float(len(took)),
+        "cores_used": (spent[-1][1] - spent[0][1]) / (spent[-1][0] - spent[0][0]),
     }
 
 
-def _send(bootstrap: str, topic: str, made: list[list[tuple[str, bytes]]], start: int) -> None:
+def _send(
+    bootstrap: str,
+    topic: str,
+    made: list[list[tuple[str, bytes]]],
+    start: int,
+    spent: list[tuple[float, float]],
+) -> None:
+    """Each second's records as it ends; `spent`: the job's CPU by time, once it is warm."""
     feed = Feed(bootstrap)
     for second, records in enumerate(made):
         wait_ns = second_end_ns(start, second) + _PUBLISHED_NS - time.time_ns()
@@ -72,6 +85,8 @@ def _send(bootstrap: str, topic: str, made: list[list[tuple[str, bytes]]], start
         for path, value in records:
             feed.send(topic, path, value)
         feed.flush()
+        if second >= WARM_SECONDS:
+            spent.append((time.monotonic(), sum(cpu_seconds().values())))
 
 
 def _export(

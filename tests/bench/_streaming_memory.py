@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from _job_processes import resident
 from _streaming_feed import Feed, path_name, second_end_ns
 from pyspark.sql import SparkSession
 from synthetic import Flow
@@ -63,28 +63,3 @@ def measure(
         found[f"memory_{name}_growth_mib_an_hour"] = float(np.polyfit(times, sizes, 1)[0] * 3_600)
         found[f"memory_{name}_last_to_first_ratio"] = float(np.median(sizes[-6:]) / np.median(sizes[:6]))
     return found
-
-
-def resident() -> dict[str, int]:
-    """Bytes of the JVM, and of the Python processes below it: the workers."""
-    parents: dict[int, tuple[int, str]] = {}
-    for place in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            text = place.read_text()
-        except OSError:
-            continue  # it has ended
-        name, _, rest = text.partition("(")[2].rpartition(")")
-        parents[int(place.parent.name)] = int(rest.split()[1]), name
-    java = [pid for pid, (parent, name) in parents.items() if parent == os.getpid() and name == "java"]
-    below = list(java)
-    for pid in below:
-        below += [child for child, (parent, _) in parents.items() if parent == pid]
-    return {"java": sum(map(_rss, java)), "python": sum(_rss(pid) for pid in below if pid not in java)}
-
-
-def _rss(pid: int) -> int:
-    try:
-        pages = Path(f"/proc/{pid}/statm").read_text().split()[1]
-    except OSError:
-        return 0
-    return int(pages) * os.sysconf("SC_PAGE_SIZE")

@@ -37,7 +37,7 @@ JSON_PATHS, JSON_RATE = 200, 100
 CONTESTANTS = ("inflight", "limit", "usual", "json", "plain", "bytewax")
 PARTS = ("catchup", "live", "cost", "precision", "state", "memory")
 MEMORY_SECONDS = 1_800
-LOADS = {"200x1000": (200, 1_000), "1000x100": (1_000, 100), "3000x30": (3_000, 30)}
+LOADS = {"10x10": (10, 10), "200x1000": (200, 1_000), "1000x100": (1_000, 100), "3000x30": (3_000, 30)}
 RESULT = HERE.parent.parent / ".inflight" / "bench" / "streaming.json"
 _GIVE_UP_SECONDS = 900
 
@@ -136,7 +136,8 @@ def in_time(kafka: Kafka, folder: Path, seconds: int) -> Figures:
             figures |= {f"{key}_{name}": value for key, value in found.items()}
     finally:
         spark.stop()
-    return figures
+    cores = {load: figures[f"cores_used_{name}"] for name, load in LOADS.items()}
+    return figures | cost.live_model(cores)
 
 
 def in_memory(kafka: Kafka, folder: Path, seconds: int) -> Figures:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter, deque
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -71,6 +72,7 @@ class Poll:
         self._tags = tags
         self._queue: deque[tuple[Asked, Request]] = deque()
         self._sent: dict[str, _Sent] = {}
+        self._taken_ns = 0
         self._answered: set[str] = set()
         self._local = Asked("local", schema.LOCAL, flavour, guessed=True)
         self.asked: dict[str, Asked] = {}
@@ -96,8 +98,9 @@ class Poll:
 
     def take(self, now_ns: int, credit: int) -> list[tuple[str, Request]]:
         """Requests to send now, with their tags."""
-        waiting = sum(1 for sent in self._sent.values() if now_ns - sent.at_ns < PATIENCE_NS)
-        room = min(credit, WINDOW - waiting)
+        self._taken_ns = now_ns
+        slow = sum(1 for _ in itertools.takewhile(self._is_slow, self._sent.values()))
+        room = min(credit, WINDOW - (len(self._sent) - slow))
         taken: list[tuple[str, Request]] = []
         while self._queue and len(taken) < room:
             asked, request = self._queue.popleft()
@@ -114,7 +117,12 @@ class Poll:
         """When a place may become free without a reply, if requests are waiting for one."""
         if not self._queue:
             return None
-        return min((sent.at_ns + PATIENCE_NS for sent in self._sent.values()), default=None)
+        waiting = itertools.dropwhile(self._is_slow, self._sent.values())
+        return next((sent.at_ns + PATIENCE_NS for sent in waiting), None)
+
+    def _is_slow(self, sent: _Sent) -> bool:
+        """Those in `_sent` stand in the order of their time."""
+        return self._taken_ns - sent.at_ns >= PATIENCE_NS
 
     def reply(self, data: bytes, now_ns: int) -> None:
         """Take in whatever came; never raises for what a router says."""

@@ -21,6 +21,7 @@ class DirectSink:
 
     def __init__(self, take: Callable[[bytes, str], None]) -> None:
         self._take = take
+        self.failed = 0  # records that could not be taken
         self._queue: queue.SimpleQueue[tuple[bytes, str] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="records", daemon=True)
         self._thread.start()
@@ -41,4 +42,5 @@ class DirectSink:
             try:
                 self._take(*item)
             except Exception:  # noqa: BLE001 -- one bad record must not stop the others
+                self.failed += 1
                 _log.exception("a record of path %s could not be taken", item[1])

@@ -115,6 +115,8 @@ def run(wish: Wish, tally: Tally, stop: threading.Event, *, say: Callable[[str],
         raise Problem(
             f"nothing could be sent to {wish.address} within {time.monotonic() - began:.1f} s: {reasons[0]}"
         )
+    if sink.failed:
+        raise Problem(f"{sink.failed} records of this ping could not be counted: no figure can be trusted")
 
 
 def _watch(

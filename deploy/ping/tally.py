@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collectors.paths import Path
-from collectors.records import SECOND_NS, Record, decode
+from collectors.records import SECOND_NS, Received, Record, decode
 from deploy.ping.figures import Latencies, percentiles_of, summary
 from streaming.accounting import PathState
 from streaming.histogram import Histogram
@@ -33,7 +33,7 @@ class Tally:
         self.received_by_second: Counter[int] = Counter()
         self._ipdv: list[NDArray[np.int64]] = []
         self._values = 0
-        self._first_due_ns: int | None = None
+        self._span: list[tuple[int, int, int]] = []  # number, intended, sent: of the first, and of the last
 
     def take(self, data: bytes, key: str) -> None:  # noqa: ARG002 -- there is one path
         record = decode(data)
@@ -48,7 +48,8 @@ class Tally:
                 self.ledgers[key_of] = [record]
             else:
                 known.append(record)  # a second with very many changes of outcome comes in parts
-        if record.received is not None:
+        if record.received is not None and len(record.received.seq):
+            self._widen(record.received)
             seconds, counts = np.unique(record.received.received_ns // SECOND_NS, return_counts=True)
             self.received_by_second.update(dict(zip(seconds.tolist(), counts.tolist(), strict=True)))
             if self._values < _MOST_VALUES:
@@ -56,6 +57,11 @@ class Tally:
                 self._values += len(self._ipdv[-1])
             if self._keep_samples:
                 self.samples.append(record)
+
+    def _widen(self, rows: Received) -> None:
+        ends = {int(rows.seq.argmin()), int(rows.seq.argmax())}
+        found = [(int(rows.seq[at]), int(rows.intended_ns[at]), int(rows.sent_ns[at])) for at in ends]
+        self._span = [min(self._span + found), max(self._span + found)]
 
     def live(self) -> LiveRow | None:
         return self._state.live()
@@ -110,15 +116,19 @@ class Tally:
         }
 
     def _rate(self, rows: list[WindowRow]) -> dict[str, float] | None:
-        """Messages a second over whole seconds; the first and the last are cut by start and end."""
-        whole = [row for row in rows if row["due"]][1:-1] or rows
-        seconds = sum(row["window_ns"] for row in whole) / 1e9
-        if not seconds:
-            return None
-        return {
-            "asked": round(sum(row["due"] for row in whole) / seconds, 3),
-            "got": round(sum(row["sent"] for row in whole) / seconds, 3),
-        }
+        """Messages a second over whole seconds; of a shorter ping, from its first message to its last."""
+        whole = [row for row in rows if row["due"]][1:-1]  # the others are cut by start and end
+        if whole:
+            seconds = sum(row["window_ns"] for row in whole) / 1e9
+            asked, got = (sum(row[name] for row in whole) / seconds for name in ("due", "sent"))
+        else:
+            if not self._span:
+                return None
+            (first, intended, sent), (last, last_intended, last_sent) = self._span
+            if last == first or last_intended <= intended or last_sent <= sent:
+                return None
+            asked, got = ((last - first) * 1e9 / ns for ns in (last_intended - intended, last_sent - sent))
+        return {"asked": round(asked, 3), "got": round(got, 3)}
 
     def _cannot_see(self, found: dict[str, Any]) -> dict[str, float] | None:
         sent, rate = found["sent"], found["rate"]

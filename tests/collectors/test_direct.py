@@ -20,3 +20,4 @@ def test_direct_sink_survives_its_taker() -> None:
         sink.put(record, "p")
     sink.close()
     assert taken == [b"0", b"1", b"2"]
+    assert sink.failed == 1

@@ -140,6 +140,7 @@ def test_ping_pong(router: StandIn) -> None:
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
     assert found["classes"]["received"] == 30
+    assert found["rate"]["asked"] == 50  # also where it took less than a second
     assert found["one_way"]["service"]["50"] == found["service"]["percentiles"]["50"] // 2
     assert peer.echoed == 30
 

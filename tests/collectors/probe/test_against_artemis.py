@@ -12,6 +12,7 @@ from proton.utils import BlockingConnection
 
 from collectors.probe import limits
 from collectors.records import FLAG_REDELIVERED
+from deploy.embedded import http
 
 if TYPE_CHECKING:
     from deploy.embedded.artemis import Artemis
@@ -133,3 +134,48 @@ def test_selector(artemis: Artemis, run: Any, address: str) -> None:
     measured.wait_finished()
     measured.finish()
     assert measured.total("p")["received"] == 20
+
+
+def test_topic_and_a_queue_of_it(artemis: Artemis, run: Any) -> None:
+    """What goes to a topic is received from one of its queues, by `address::queue`."""
+    topic = f"events.{next(_numbers)}"
+    text = _config(artemis, topic, rate="100/s", count=20, receive_address=f"{topic}::watched")
+    measured = run(text)
+    measured.wait_finished()
+    measured.finish()
+    assert measured.total("p") == {"sent": 20, "received": 20, "due": 20}
+
+
+def test_link_that_the_peer_detaches(artemis: Artemis, run: Any, address: str) -> None:
+    """A queue deleted under its receiver: the link comes back, the stream goes on, all is accounted for."""
+    measured = run(_config(artemis, address, rate="200/s"))
+    wait_until(lambda: measured.received >= 100, 20, "messages")
+    _delete_queue(artemis, address)
+    wait_until(measured.prober.not_ready, 20, "the receiver's link to be gone", every_seconds=0.01)
+    problem = measured.prober.receivers[0].problem
+    wait_until(lambda: measured.prober.not_ready() is None, 20, "the link to be back")
+    before = measured.received
+    wait_until(lambda: measured.received >= before + 100, 20, "messages again")
+    measured.finish()
+    total = measured.total("p")
+    assert total["sent"] == total["received"] + total["lost"] + total["refused"] + total["unobserved"]
+    assert total["received"] >= 200
+    assert "amqp:" in problem
+    spans = [s for r in measured.records if r.header.role == "receiver" for s in r.header.detached]
+    # One before the first attach, and this one; each may be told in pieces, a record after the other.
+    assert sum(one.to_ns < other.from_ns for one, other in itertools.pairwise(spans)) == 1
+    assert len({r.header.run for r in measured.records if r.header.role == "sender"}) == 1
+
+
+def _delete_queue(artemis: Artemis, queue: str) -> None:
+    question = {
+        "type": "exec",
+        "mbean": f'org.apache.activemq.artemis:broker="{artemis.name}"',
+        "operation": "destroyQueue(java.lang.String,boolean)",
+        "arguments": [queue, True],
+    }
+    password = artemis.password_file.read_text().strip()
+    reply = http.post_json(
+        artemis.jolokia_url, question, user=artemis.user, password=password, origin=artemis.origin
+    )
+    assert reply["status"] == 200, reply

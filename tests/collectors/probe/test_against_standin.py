@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 from helpers import wait_until
 from proton import Delivery
+from proton.utils import BlockingConnection
 from standin_clients import Clients, StandIn
 
 from collectors.records import FLAG_REDELIVERED
@@ -15,7 +17,7 @@ from collectors.records import FLAG_REDELIVERED
 def _config(router: StandIn, address: str, **settings: Any) -> str:
     options = {"rate": "200/s", "count": 100, **settings}
     to = options.pop("to", "b")
-    shown = ", ".join(f"{name}: {str(value).lower()}" for name, value in options.items())
+    shown = ", ".join(f"{name}: {json.dumps(value)}" for name, value in options.items())
     return f"""
 endpoints:
   a: {{url: "amqp://127.0.0.1:{router.port}"}}
@@ -208,3 +210,18 @@ def test_nothing_takes_messages(router: StandIn, run: Any) -> None:
     assert sum(header.due for header in ledgers.values()) == 50
     assert sum(header.unsent.get("no_credit", 0) for header in ledgers.values()) == 50
     assert sum(header.backlog for header in ledgers.values()) == 0
+
+
+def test_what_messages_are_asked_to_be(router: StandIn, run: Any) -> None:
+    """Durability, priority, time to live and size arrive as configured, at any receiver."""
+    connection = BlockingConnection(f"amqp://127.0.0.1:{router.port}", timeout=10)
+    receiver = connection.create_receiver("closest/asked", credit=5)
+    run(
+        _config(router, "closest/asked", durable=True, priority=7, ttl="5s", size="100B", count=3),
+        receive=False,
+    )
+    message = receiver.receive(timeout=10)
+    receiver.accept()
+    assert (message.durable, message.priority, message.ttl) == (True, 7, 5.0)
+    assert len(message.body) == 100
+    connection.close()

@@ -1,0 +1,54 @@
+"""The spool's bound, as made from the config: ten minutes of what the paths really write."""
+
+from __future__ import annotations
+
+import pytest
+
+from collectors import load, paths
+from collectors.probe.arrivals import ROW
+from collectors.probe.publisher import Publisher, header_for
+from collectors.records import MAX_ROWS, SECOND_NS, Gap, received_rows
+from deploy.probing import spool_bytes
+
+
+class _Counting:
+    """A sink that adds up what comes."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+
+    def put(self, record: bytes, key: str) -> None:
+        self.bytes += len(record) + len(key) + 32
+
+    def gaps(self, path: str, role: str, name: str, run: str) -> tuple[Gap, ...]:  # noqa: ARG002 -- the interface
+        return ()
+
+
+def _second_of(path: paths.Path, rate: int) -> int:
+    """What a receiver of this path writes in a second at this rate."""
+    sink = _Counting()
+    header = header_for(path, "receiver", "here-0", 1, 0)
+    publisher = Publisher([header], sink, lambda _number, _frontier: None)
+    start = 1_700_000_000 * SECOND_NS
+    for first in range(0, rate, MAX_ROWS):
+        seq = list(range(first, min(rate, first + MAX_ROWS)))
+        times = [start + number for number in seq]
+        rows = received_rows(seq, times, times, times, [None, *seq[1:]], [0] * len(seq))
+        publisher.add("received", rows, stream="0" * 15 + "1", second=1_700_000_000, body_bytes=256 * rate)
+    publisher.end(start, always=True)
+    return sink.bytes
+
+
+@pytest.mark.parametrize(("count", "rate"), [(1, 10), (100, 10), (3, 5_000), (1, 40_000)])
+def test_ten_minutes_fit(count: int, rate: int) -> None:
+    """Of many slow paths as of a fast one, with all that records have beside their rows."""
+    names = ", ".join(
+        f"p{n}: {{from: a, to: a, address: inflight/p{n}, rate: {rate}/s}}" for n in range(count)
+    )
+    text = f"version: 1\nsite: here\nendpoints: {{a: {{url: 'amqp://127.0.0.1:5672'}}}}\npaths: {{{names}}}\n"
+    config = load.parse(text, "test")
+    found = list(paths.resolve(config).values())
+    assert config.defaults.spool == 600 * SECOND_NS
+    bound = spool_bytes(found, found, config.defaults.spool)
+    assert bound >= 600 * count * _second_of(found[0], rate)
+    assert bound <= max(64 << 20, 600 * count * 3 * (rate * ROW.itemsize + 5_000))  # and no ten times that

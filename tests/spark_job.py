@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import pytest
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from pyspark.sql import SparkSession
 
@@ -16,9 +15,6 @@ from collectors.records import SECOND_NS
 from deploy import jvm
 from streaming import job, rows
 from streaming.accounting import Accountant
-
-# Starts in half the time, and never runs fast: right for tests.
-QUICK_JVM = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"}
 
 RULES = Rules(5 * SECOND_NS, 10 * SECOND_NS, 60 * SECOND_NS, 900 * SECOND_NS)
 
@@ -92,10 +88,7 @@ def letters(bootstrap: str, topic: str) -> list[dict[str, Any]]:
 @contextmanager
 def quick_session() -> Iterator[SparkSession]:
     """A local session of the job's kind."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in QUICK_JVM.items():
-            patch.setenv(name, value)
-        session = job.session(jvm.ensure().jars("spark"), local_heap="768m")
+    session = job.session(jvm.ensure().jars("spark"), local_heap="768m")
     try:
         yield session
     finally:

@@ -14,12 +14,17 @@ from typing import TYPE_CHECKING
 import pytest
 from certificates import Authority
 from helpers import wait_until
+from prometheus_client import CollectorRegistry
 from pyspark.sql import SparkSession
 from spark_job import RULES, consume, expected, letters, produce, window_rows
 from synthetic import Flow
 
-from streaming import checkpoint, service
+from collectors.load import parse
+from deploy.in_process import InProcess
+from streaming import checkpoint, rows, service
 from streaming.checkpoint import CheckpointError
+from streaming.exporter import Exporter
+from streaming.rows import WindowRow
 from streaming.settings import JobSettings, KafkaAccess
 from streaming.shards import spark_partition
 
@@ -123,6 +128,33 @@ def test_rows_are_those_of_accounting_in_process(spark: SparkSession, settings: 
     ]
     live = {message.key.decode() for message in consume(bootstrap, settings.live_topic)}
     assert live == {flow.path for flow in FLOWS}
+
+
+class Run(InProcess):
+    """The accounting of `inflight run`, which keeps the rows it gave to the exporter."""
+
+    def __init__(self) -> None:
+        config = parse("version: 1\nsite: here\n", "inflight.yaml")
+        super().__init__(config, Exporter(config, CollectorRegistry()))
+        self.given: list[bytes] = []
+
+    def _window(self, row: WindowRow) -> None:
+        super()._window(row)
+        self.given.append(rows.encode(row))
+
+
+def test_inflight_run_gives_the_jobs_rows(spark: SparkSession, settings: JobSettings) -> None:
+    """The records of paths with losses, straight into the process that needs no Kafka: byte for byte."""
+    records = [(flow.path, value) for at in range(30) for flow in FLOWS[:5] for value in flow.second(at)]
+    run = Run()
+    for path, value in records:
+        run.take(value, path)
+    count = produce(settings.kafka.servers[0], settings.samples_topic, records)
+    with running(spark, settings) as url:
+        read_all(url, count)
+    found, _ = window_rows(settings.kafka.servers[0], settings.windows_topic)
+    assert len(found) == 5 * 4
+    assert found == sorted(run.given)
 
 
 def test_a_lost_checkpoint_gives_the_same_rows_again(spark: SparkSession, settings: JobSettings) -> None:

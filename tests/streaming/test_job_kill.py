@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from helpers import wait_until
-from spark_job import QUICK_JVM, RULES, expected, produce, window_rows
+from spark_job import RULES, expected, produce, window_rows
 from synthetic import Flow
 
 from deploy.embedded.kafka import Kafka
@@ -45,7 +45,6 @@ class Stream:
                 stdout=log,
                 stderr=log,
                 stdin=subprocess.DEVNULL,
-                env=os.environ | QUICK_JVM,
                 start_new_session=True,
             )
 

@@ -1,0 +1,53 @@
+"""What a deployment needs, from what the benchmark measured."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+SAMPLE_BYTES: Final = 41  # of a sample in a record
+RECORD_BYTES: Final = 1_050  # of a record beside its samples
+RECORDS_A_SECOND: Final = 2  # of a path: its samples and its ledger
+DAY_SECONDS: Final = 86_400
+LEAST_PARTITIONS: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Cores that a steady load takes with a trigger of one second; `make bench NAME=streaming` fits them."""
+
+    fixed: float
+    path: float
+    sample: float  # a second
+    use: float = 0.6  # of its cores that a job may need: the rest is for catching up
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Rounded up; bytes are of one copy."""
+
+    cores: int
+    kafka_partitions: int
+    kafka_bytes_a_second: int
+    samples_topic_bytes: int  # with its 24 hours
+    windows_a_day: int
+
+
+# The figures, and on what they were taken, stand in ARCHITECTURE.md.
+MEASURED: Final = Costs(fixed=0.30, path=0.0009, sample=0.0000012)
+
+
+def need(paths: int, rate: float, *, window_seconds: float, costs: Costs = MEASURED) -> Need:
+    """For so many paths with so many messages a second each."""
+    samples = paths * rate
+    busy = costs.fixed + paths * costs.path + samples * costs.sample
+    cores = max(1, math.ceil(busy / costs.use))
+    bytes_a_second = int(samples * SAMPLE_BYTES + paths * RECORDS_A_SECOND * RECORD_BYTES)
+    return Need(
+        cores=cores,
+        kafka_partitions=max(LEAST_PARTITIONS, 2 * cores),
+        kafka_bytes_a_second=bytes_a_second,
+        samples_topic_bytes=bytes_a_second * DAY_SECONDS,
+        windows_a_day=int(paths * DAY_SECONDS / window_seconds),
+    )

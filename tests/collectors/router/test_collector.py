@@ -144,6 +144,7 @@ class Cutting:
             while self._left > 0 and (data := far.recv(min(self._left, 4096))):
                 near.sendall(data)
                 self._left -= len(data)
+            near.shutdown(socket.SHUT_RDWR)  # closing alone waits for the other thread to be done reading
 
     def _forward(self, near: socket.socket, far: socket.socket) -> None:
         with contextlib.suppress(OSError):

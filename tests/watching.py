@@ -1,0 +1,63 @@
+"""A collector in a thread, and what comes of it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from prometheus_client import CollectorRegistry
+
+from collectors.board import Board
+from collectors.outlet import Outlet
+from collectors.pace import Stop
+from collectors.polls import Polls
+from collectors.telemetry import Telemetry
+from collectors.topics import Topic
+
+# From an outlet, a stop and a place for views to a collector.
+Make = Callable[[Outlet, Stop, Callable[[Any], None]], Any]
+
+
+class Watching:
+    """Runs what `make` makes until `close`; `labels` are those that all its metrics have."""
+
+    def __init__(self, make: Make, kind: str, name: str, labels: dict[str, str]) -> None:
+        self._kind, self._name, self._labels = kind, name, labels
+        self.registry = CollectorRegistry()
+        self.views: list[Any] = []
+        self.records: list[tuple[Topic, Telemetry]] = []
+        board, polls = Board(), Polls()
+        self.registry.register(board)
+        self.registry.register(polls)
+        self.stop = Stop()
+        outlet = Outlet("here", board, polls, lambda topic, record: self.records.append((topic, record)))
+        self._thread = threading.Thread(target=make(outlet, self.stop, self.views.append).run, daemon=True)
+        self._thread.start()
+
+    def value(self, metric: str, /, **labels: str) -> float | None:
+        return self.registry.get_sample_value(f"inflight_{metric}", {**self._labels, **labels})
+
+    def polls(self, result: str, target: str = "") -> float:
+        labels = {"collector": self._kind, "target": target or self._name, "result": result}
+        return self.registry.get_sample_value("inflight_collector_polls_total", labels) or 0
+
+    def close(self) -> None:
+        self.stop.set()
+        self._thread.join(5)
+        assert not self._thread.is_alive()
+
+
+@contextmanager
+def all_closed(make: Callable[..., Watching]) -> Iterator[Callable[..., Watching]]:
+    """The same function, whose every result is closed with the block."""
+    started: list[Watching] = []
+
+    def start(**config: Any) -> Watching:
+        started.append(make(**config))
+        return started[-1]
+
+    yield start
+    for watching in started:
+        watching.close()

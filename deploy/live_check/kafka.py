@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -12,6 +13,7 @@ from kafka.errors import KafkaError, TopicAuthorizationFailedError, UnknownTopic
 from collectors import config as config_of
 from collectors import topics
 from collectors.config import Config
+from collectors.kafka_causes import explain
 from collectors.kafka_client import KafkaSetupError, client_kwargs
 from collectors.secrets import SecretError
 from collectors.topics import Topic
@@ -52,11 +54,12 @@ def check_kafka(config: Config) -> Iterator[Checked]:
     if config.kafka is None:
         return
     what = f"kafka at {', '.join(config.kafka.servers)}"
+    began = time.monotonic()
     try:
         missing, rights = _look(config.kafka)
     except (KafkaError, KafkaSetupError, SecretError) as error:
         fix = f"see that it runs, and `kafka.tls` and `kafka.sasl` in the config; {fixes.RIGHTS}"
-        yield fixes.failed(what, f"{type(error).__name__}: {error}", fix)
+        yield fixes.failed(what, explain(error, began), fix)
         return
     if missing:
         yield fixes.failed(what, f"topics are missing: {', '.join(missing)}", fixes.TOPICS)

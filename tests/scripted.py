@@ -16,15 +16,20 @@ Script = Callable[[Message], list[Message | bytes]]
 
 
 class ScriptedNode(MessagingHandler):
-    """Listens on a free port; every request goes to `script`, whose answers go to its reply address."""
+    """Listens on a free port, unless told which; requests go to `script`, its answers to the sender."""
 
     def __init__(
-        self, script: Script, product: str = "qpid-dispatch-router", certificate: Certificate | None = None
+        self,
+        script: Script,
+        product: str = "qpid-dispatch-router",
+        certificate: Certificate | None = None,
+        port: int = 0,
     ) -> None:
         super().__init__(prefetch=500, auto_accept=True)
         self.script = script
         self.product = product
         self.certificate = certificate
+        self.port = port
         self.requests: list[Message] = []
         self.connections = 0
         self.reply_bytes = 0
@@ -54,6 +59,7 @@ class ScriptedNode(MessagingHandler):
     def close(self) -> None:
         self._stop = True
         self._thread.join(5)
+        self._acceptor._selectable._delegate.close()  # noqa: SLF001 -- proton leaves it open
 
     def on_start(self, event: Any) -> None:
         domain = None
@@ -61,7 +67,7 @@ class ScriptedNode(MessagingHandler):
             domain = SSLDomain(SSLDomain.MODE_SERVER)
             domain.set_credentials(str(self.certificate.cert), str(self.certificate.key), None)
         scheme = "amqps" if domain else "amqp"
-        acceptor = event.container.listen(f"{scheme}://127.0.0.1:0", ssl_domain=domain)
+        acceptor = event.container.listen(f"{scheme}://127.0.0.1:{self.port}", ssl_domain=domain)
         self.port = acceptor._selectable._delegate.getsockname()[1]  # noqa: SLF001 -- proton does not tell it
         self._acceptor = acceptor
         self._ready.set()

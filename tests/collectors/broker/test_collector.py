@@ -120,6 +120,21 @@ def test_what_a_real_artemis_refuses(
 
 
 @pytest.mark.e2e
+def test_a_password_that_is_put_right_is_taken_with_no_restart(
+    artemis: Artemis, watch: Watch, tmp_path: Path
+) -> None:
+    """It is read anew for each try; until then the broker is down, for the reason `auth`."""
+    file = tmp_path / "password"
+    file.write_text("wrong\n")
+    auth = {"user": artemis.user, "password_file": str(file)}
+    watching = watch(**{**login(artemis), "auth": auth})
+    wait_until(lambda: watching.polls("auth") >= 1, 10, "a refusal")
+    assert watching.value("broker_up") == 0
+    file.write_text(artemis.password_file.read_text())
+    wait_until(lambda: watching.value("broker_up") == 1, 10, "the broker to be up")
+
+
+@pytest.mark.e2e
 def test_a_wrong_password_is_never_shown(artemis: Artemis, tmp_path: Path) -> None:
     """It is in no message."""
     (tmp_path / "wrong").write_text("s3cr3t-word\n")

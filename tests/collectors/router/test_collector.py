@@ -182,6 +182,10 @@ def test_a_certificate_that_is_wrong(
     assert "check `tls.ca` and the name in the URL" in caplog.text
     assert watching.value("mesh_up") == 0
     assert not node.requests
+    node.close()
+    good = authority.issue(f"router no longer {mistake}")
+    nodes.start(Replay("qdrouterd"), certificate=good, port=node.port)
+    wait_until(lambda: watching.value("mesh_up") == 1, 15, "the mesh to be up, with no restart")
 
 
 def test_tls(watch: Watch, nodes: Nodes, authority: Authority) -> None:

@@ -1,0 +1,63 @@
+"""A ping's books, fed with records made by hand."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from collectors.config import Endpoint
+from collectors.probe.publisher import header_for
+from collectors.records import SECOND_NS, encode, ledger_rows
+from collectors.units import Step
+from deploy.ping import files, samples
+from deploy.ping.pinging import Wish, path_of
+from deploy.ping.tally import Tally
+
+_PEER = Endpoint(url=("amqp://127.0.0.1:5672",))
+_WISH = Wish(
+    sender=_PEER, receiver=_PEER, address="x", receive_address="x", rate=(Step(10.0, 10.0, None),),
+    arrivals="constant", size=(64, 64), count=None, duration_ns=None, ttl_ns=SECOND_NS, settle_ns=SECOND_NS,
+    presettled=False, durable=False, priority=4, credit=10, connect_seconds=1.0,
+)  # fmt: skip
+
+
+def _fed() -> tuple[Tally, int]:
+    """A second's ledger in two records, after a first revision in one."""
+    second = time.time_ns() // SECOND_NS - 5
+    path = path_of(_WISH)
+    tally = Tally(path, keep_samples=True)
+    header = header_for(path, "sender", "sender-0", 7, second * SECOND_NS)
+    about: dict[str, Any] = {"kind": "ledger", "stream": header.run, "second": second, "due": 6}
+    told = [
+        (0, [(0, 6, "unsettled")]),
+        (1, [(0, 2, "accepted"), (2, 1, "released")]),
+        (1, [(3, 3, "accepted")]),
+    ]
+    for number, (revision, runs) in enumerate(told):
+        record = dataclasses.replace(header, number=number, revision=revision, **about)
+        tally.take(encode(record, ledger_rows(runs)), "ping")
+    return tally, second
+
+
+def test_rates_of_a_ledger_in_parts(tmp_path: Path) -> None:
+    """What was due is counted once, what was sent over all parts of the highest revision."""
+    tally, second = _fed()
+    files.write_rate_log(tmp_path / "rates", tally)
+    with (tmp_path / "rates").open() as lines:
+        assert list(csv.DictReader(lines)) == [
+            {"second": str(second), "due": "6", "sent": "6", "received": "0", "unsent": "0"}
+        ]
+
+
+def test_samples_of_a_ledger_in_parts(tmp_path: Path) -> None:
+    """Each number stands there once, with the outcome told last."""
+    tally, _ = _fed()
+    samples.write_samples(tmp_path / "samples", tally)
+    found = pq.read_table(tmp_path / "samples").to_pydict()
+    assert found["seq"] == list(range(6))
+    assert found["outcome"] == ["accepted", "accepted", "released", "accepted", "accepted", "accepted"]

@@ -120,7 +120,7 @@ def _job() -> list[Any]:
         style.lines(
             "Records and samples",
             "Read from Kafka a second; a record holds many samples.",
-            "suffix: /s",
+            "suffix:/s",
             [query(q.RECORDS, "{{query}} records", ref="A"), query(q.SAMPLES, "{{query}} samples", ref="B")],
             size=(8, 8),
         ),

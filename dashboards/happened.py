@@ -50,10 +50,15 @@ def _parts(event: Json, now: float) -> Iterator[str]:
     else:
         yield f" {seconds(round((now - at) * 1e9))} ago"
     if until is not None and until <= now:
-        yield f", for {seconds(round((until - at) * 1e9))}"
+        yield f", for {_lasted(until - at)}"
     if event["paths"]:
         yield f" ({', '.join(event['paths'])})"
     yield f": {event['text']}"
+
+
+def _lasted(duration: float) -> str:
+    """To the nearest second: cut off, it would contradict what people write of it."""
+    return seconds(round(duration) * 10**9 if duration >= 1 else round(duration * 1e9))
 
 
 def _moment(at: float, now: float) -> str:

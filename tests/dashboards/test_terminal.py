@@ -96,14 +96,14 @@ def test_tells_faults_and_works(served: Served) -> None:
     """What goes on comes first, then the newest; when, for how long and where; old ones are left out."""
     now = time.time_ns() - 5 * SECOND
 
-    def add(at: int, until: int | None, kind: Kind, text: str, *paths: str) -> None:
-        until_ns = None if until is None else now + until * SECOND
+    def add(at: int, until: float | None, kind: Kind, text: str, *paths: str) -> None:
+        until_ns = None if until is None else now + round(until * SECOND)
         served.exporter.apply_event(Event(now + at * SECOND, until_ns, kind, paths, text))
 
     add(-9_000, None, "deploy", "long ago")
     add(-600, 3_000, "maintenance", "new cable", "east-*", "orders")
     add(-300, None, "deploy", "broker 2.44")
-    add(-60, -30, "fault", "router B\x1b[2J down")
+    add(-60, -30.1, "fault", "router B\x1b[2J down")
     lines = printed(snapshot(served.exporter))[1:4]
     assert re.fullmatch(r"maintenance now, until \d\d:\d\d:\d\d \(east-\*, orders\): new cable", lines[0])
     assert re.fullmatch(r"fault 6\d s ago, for 30 s: router B·\[2J down", lines[1])

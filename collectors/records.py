@@ -18,6 +18,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from collectors import ipc
+
 FORMAT: Final = 1
 MAX_ROWS: Final = 16_384  # of one record; a second of 100,000 rows would be over Kafka's usual limits
 MAX_BYTES: Final = 1_000_000  # of one encoded record
@@ -150,6 +152,13 @@ class Record:
     ledger: Ledger | None = None
 
 
+class Column(NamedTuple):
+    """A column as it is read; `present` is None where all values are."""
+
+    values: NDArray[Any]
+    present: NDArray[np.bool_] | None
+
+
 _RECEIVED = pa.schema(
     [
         pa.field("seq", pa.int64(), nullable=False),
@@ -168,15 +177,18 @@ _LEDGER = pa.schema(
     ]
 )
 _NOTHING = pa.schema([])
-_INT64: Final = np.dtype(np.int64)
-_UINT8: Final = np.dtype(np.uint8)
-_DTYPES: Final[Mapping[Any, np.dtype[Any]]] = {pa.int64(): _INT64, pa.uint8(): _UINT8}
+_DTYPES: Final[Mapping[Any, np.dtype[Any]]] = {pa.int64(): np.dtype(np.int64), pa.uint8(): np.dtype(np.uint8)}
 _SCHEMAS = {"received": _RECEIVED, "ledger": _LEDGER, "alive": _NOTHING, "bye": _NOTHING}
-_FIELDS_OF = {len(schema): tuple(schema) for schema in (_RECEIVED, _LEDGER)}
+_FIELDS_OF = {
+    len(schema): tuple((each.name, _DTYPES[each.type], each.nullable) for each in schema)
+    for schema in (_RECEIVED, _LEDGER)
+}
 _LIMIT = 1 << 62  # of numbers: leaves room to add a window or a horizon without leaving 64 bits
 _ALL = np.ones(MAX_ROWS, np.bool_)
 _ALL.flags.writeable = False
 _KEY = b"inflight"
+_BEGINS = b'{"v":'  # the header, as `encode` writes it
+_FORMS = ipc.Forms()
 _DEFAULTS = {
     f.name: f.default if f.default is not dataclasses.MISSING else {}
     for f in dataclasses.fields(Header)
@@ -215,13 +227,7 @@ def decode(data: bytes) -> Record:
     if len(data) > MAX_BYTES:
         raise BadRecord("oversized", f"{len(data)} bytes; a record has at most {MAX_BYTES}")
     try:
-        with pa.ipc.open_stream(data) as stream:
-            schema = stream.schema
-            text = (schema.metadata or {}).get(_KEY)
-            if text is None:
-                raise BadRecord("malformed", "an Arrow stream without an Inflight header")
-            header = _header(json.loads(text))
-            columns = _columns_of(stream, _SCHEMAS[header.kind])
+        header, columns = _read(data)
         if header.kind == "received":
             return Record(header, received=_read_received(header, columns))
         if header.kind == "ledger":
@@ -417,7 +423,52 @@ _CHECKS: Final[Mapping[str, Any]] = {
 }
 
 
-def _columns_of(stream: Any, schema: Any) -> list[Any]:
+def _read(data: bytes) -> tuple[Header, list[Column]]:
+    frame = ipc.frame(data, _BEGINS)
+    schema = None if frame is None else _FORMS.get(frame)
+    if frame is not None and schema is not None:
+        columns = _columns_in_place(data, frame.end, schema)
+        if columns is not None:
+            header = _header(json.loads(frame.text))
+            if _SCHEMAS[header.kind] is schema:
+                return header, columns
+    with pa.ipc.open_stream(data) as stream:
+        text = (stream.schema.metadata or {}).get(_KEY)
+        if text is None:
+            raise BadRecord("malformed", "an Arrow stream without an Inflight header")
+        header = _header(json.loads(text))
+        schema = _SCHEMAS[header.kind]
+        columns = _columns_of(stream, schema)
+        if frame is not None and frame.text == text and stream.schema.equals(schema):
+            _FORMS.put(frame, schema)
+        return header, columns
+
+
+def _columns_in_place(data: bytes, start: int, schema: Any) -> list[Column] | None:
+    """Those of a stream of this schema whose only batch begins there; None: ask pyarrow."""
+    fields = _FIELDS_OF.get(len(schema))
+    if fields is None:
+        return [] if ipc.ends(data, start) else None
+    batch = ipc.batch(data, start, len(fields))
+    if batch is None or not 0 <= batch.rows <= MAX_ROWS:
+        return None
+    found = []
+    for place, (_, dtype, nullable) in enumerate(fields):
+        bits, bits_length, values, length = batch.buffers[4 * place : 4 * place + 4]
+        if length < batch.rows * dtype.itemsize:
+            return None
+        present = None
+        if batch.nulls[place]:
+            if not nullable or bits_length * 8 < batch.rows:
+                return None
+            present = _bits(np.frombuffer(data, np.uint8, bits_length, bits), 0, batch.rows)
+            if batch.rows - int(np.count_nonzero(present)) != batch.nulls[place]:
+                return None
+        found.append(Column(np.frombuffer(data, dtype, batch.rows, values), present))
+    return found
+
+
+def _columns_of(stream: Any, schema: Any) -> list[Column]:
     """The schema's columns, whole and in its order; BadRecord where the stream has them not."""
     batches = list(stream)
     count = sum(batch.num_rows for batch in batches)
@@ -431,10 +482,10 @@ def _columns_of(stream: Any, schema: Any) -> list[Any]:
         columns = batches[0].columns
     else:
         columns = _gathered(pa.Table.from_batches(batches, stream.schema), schema)
-    for column, wanted in zip(columns, _FIELDS_OF[len(schema)], strict=True):
-        if not wanted.nullable and column.null_count:
-            raise BadRecord("malformed", f"column {wanted.name} has nulls")
-    return cast("list[Any]", columns)
+    for column, (name, _, nullable) in zip(columns, _FIELDS_OF[len(schema)], strict=True):
+        if not nullable and column.null_count:
+            raise BadRecord("malformed", f"column {name} has nulls")
+    return [_column(column) for column in columns]
 
 
 def _gathered(table: Any, schema: Any) -> list[Any]:
@@ -448,27 +499,32 @@ def _gathered(table: Any, schema: Any) -> list[Any]:
     return found
 
 
-def _values(column: Any, dtype: np.dtype[Any] = _INT64) -> NDArray[Any]:
-    """Of a column of that type; ValueError where the buffer is shorter than the column says."""
-    count = len(column)
+def _column(column: Any) -> Column:
+    """ValueError where the buffer is shorter than the column says."""
+    dtype, count = _DTYPES[column.type], len(column)
     if not count:
-        return np.zeros(0, dtype)
-    return np.frombuffer(column.buffers()[1], dtype, count, column.offset * dtype.itemsize)
+        return Column(np.zeros(0, dtype), None)
+    bits, values = column.buffers()
+    present = None
+    if column.null_count:
+        present = _bits(np.frombuffer(bits, np.uint8), column.offset, count)
+        if count - int(np.count_nonzero(present)) != column.null_count:
+            raise BadRecord("malformed", "a column has not as many nulls as it says")
+    return Column(np.frombuffer(values, dtype, count, column.offset * dtype.itemsize), present)
 
 
-def _numbers(column: Any) -> tuple[Ints, NDArray[np.bool_]]:
-    """A nullable column's values, 0 where there is none, and where there is one."""
-    if not column.null_count:
-        return _values(column), _ALL[: len(column)]
-    bits = np.frombuffer(column.buffers()[0], np.uint8)
-    present = np.unpackbits(bits, count=column.offset + len(column), bitorder="little")[column.offset :]
-    return np.where(present, _values(column), 0), present.view(np.bool_)
+def _bits(data: Bytes, offset: int, count: int) -> NDArray[np.bool_]:
+    return np.unpackbits(data, count=offset + count, bitorder="little")[offset:].view(np.bool_)
 
 
-def _read_received(header: Header, columns: list[Any]) -> Received:
-    seq, intended_ns, sent_ns, received_ns = (_values(column) for column in columns[:4])
-    ipdv_ns, has_ipdv = _numbers(columns[4])
-    rows = Received(seq, intended_ns, sent_ns, received_ns, ipdv_ns, has_ipdv, _values(columns[5], _UINT8))
+def _read_received(header: Header, columns: list[Column]) -> Received:
+    seq, intended_ns, sent_ns, received_ns, ipdv_ns, flags = (column.values for column in columns)
+    has_ipdv = columns[4].present
+    if has_ipdv is None:
+        has_ipdv = _ALL[: len(seq)]
+    else:
+        ipdv_ns = np.where(has_ipdv, ipdv_ns, 0)
+    rows = Received(seq, intended_ns, sent_ns, received_ns, ipdv_ns, has_ipdv, flags)
     start_ns = header.second * SECOND_NS
     if start_ns >= _LIMIT:
         raise BadRecord("malformed", "a second out of range")
@@ -483,10 +539,10 @@ def _read_received(header: Header, columns: list[Any]) -> Received:
     return rows
 
 
-def _read_ledger(header: Header, columns: list[Any]) -> Ledger:
+def _read_ledger(header: Header, columns: list[Column]) -> Ledger:
     if header.second * SECOND_NS >= _LIMIT:
         raise BadRecord("malformed", "a second out of range")
-    rows = Ledger(_values(columns[0]), _values(columns[1]), _values(columns[2], _UINT8))
+    rows = Ledger(*(column.values for column in columns))
     if len(rows.first_seq):
         ends = rows.first_seq + rows.length
         bits = int(np.bitwise_or.reduce(rows.first_seq | rows.length | ends))

@@ -142,16 +142,19 @@ def read(
     `now_ns` is the wall clock and a steady one.
     """
     view = BrokerView(product, *now_ns, beans={})
+    known: dict[str, set[tuple[str, ...]]] = {}
     for item, reply in zip(asked, replies, strict=True):
         rows = view.beans.setdefault(item.bean.name, [])
-        seen = {_identity(item.bean, row) for row in rows}
+        seen = known.setdefault(item.bean.name, set())
         for row in _rows(item, reply, view):
             if item.bean in {product.queue, product.address} and not matches(
                 row[item.bean.keys[-1][1]], queues.include
             ):
                 continue
-            if _identity(item.bean, row) in seen:  # of two patterns that both match it
+            identity = _identity(item.bean, row)
+            if identity in seen:  # of two patterns that both match it
                 continue
+            seen.add(identity)
             rows.append(row)
     for bean in (product.queue, product.address):
         if bean and len(rows := view.beans.get(bean.name, [])) > queues.limit:

@@ -83,6 +83,7 @@ class Load(MessagingHandler):
         super().__init__(prefetch=200, auto_accept=True)
         self._url, self._address = url, address
         self.received = self.sent = 0
+        self._sender: Any = None
 
     def on_start(self, event: Any) -> None:
         connection = event.container.connect(self._url)
@@ -100,6 +101,8 @@ class Load(MessagingHandler):
 
     def _send(self) -> None:
         """Few on their way: what is measured is not how a queue grows."""
+        if self._sender is None:
+            return  # of an earlier load, there may be messages before there is a sender
         while self._sender.credit > 0 and self.sent - self.received < ON_THEIR_WAY:
             self.sent += 1
             self._sender.delivery(self._sender.delivery_tag())

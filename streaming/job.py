@@ -108,11 +108,15 @@ _PRODUCER: Final = {
 }
 
 
+# By the defaults a batch is fetched in pieces of 1 MB, each waiting for the one before.
+FETCH: Final = {"kafka.max.partition.fetch.bytes": 8 << 20, "kafka.receive.buffer.bytes": 1 << 20}
+
+
 def samples(spark: SparkSession, settings: JobSettings, access: Mapping[str, str]) -> DataFrame:
     """The samples topic as Kafka has it."""
     reader = spark.readStream.format("kafka").options(**access)
     reader = reader.option("subscribe", settings.samples_topic).option("startingOffsets", "earliest")
-    reader = reader.option("maxOffsetsPerTrigger", settings.max_records)
+    reader = reader.option("maxOffsetsPerTrigger", settings.max_records).options(**FETCH)
     # Records that Kafka dropped before we read them are told and counted; ending the job would lose more.
     reader = reader.option("failOnDataLoss", "false")
     if settings.min_partitions:

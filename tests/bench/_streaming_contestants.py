@@ -27,8 +27,8 @@ from streaming import job
 from streaming.settings import JobSettings, KafkaAccess
 
 HEAP = "2g"
-BATCH_RECORDS = 4_000  # as the job's own default
-JSON_BATCH = 200_000
+BATCH_RECORDS = 12_000  # as `inflight stream` chooses for this load
+JSON_BATCH = 1_000_000
 WARM_SECONDS = 15.0  # of batches: start-up and compilation are not counted ...
 WARM_SHARE = 0.4  # ... nor this share of all, where somebody is through sooner
 ENOUGH_SECONDS = 45.0
@@ -128,7 +128,7 @@ def _read(spark: SparkSession, bootstrap: str, topic: str, limit: int = BATCH_RE
     spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
     reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", bootstrap)
     reader = reader.option("subscribe", topic).option("startingOffsets", "earliest")
-    return reader.option("maxOffsetsPerTrigger", limit).load()
+    return reader.option("maxOffsetsPerTrigger", limit).options(**job.FETCH).load()
 
 
 def _limit(spark: SparkSession, bootstrap: str, topic: str, folder: Path) -> Any:
@@ -207,7 +207,7 @@ def _plain(bootstrap: str, topic: str, records: int) -> dict[str, float]:
     consumer.subscribe([topic])
     histograms: dict[tuple[str, int], Any] = {}
     samples, left, began, cpu = 0, records, 0.0, cpu_seconds()
-    while left > 0:
+    while left > 0 and (not began or time.perf_counter() - began < ENOUGH_SECONDS):
         messages = consumer.consume(500, 1.0)
         began = began or time.perf_counter()
         for message in messages:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -28,10 +29,10 @@ class ShardProcessor(StatefulProcessor):
         self._query = query
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        # What is read in each batch is small: Spark hands bytes to Python one at a time.
-        self._digest = handle.getValueState("digest", "digest binary")
-        self._header = handle.getValueState("header", "blob binary")
-        self._windows = handle.getMapState("windows", "start_ns long", "blob binary")
+        # In each batch only the digest is read. All is text: bytes Spark would hand to Python one at a time.
+        self._digest = handle.getValueState("digest", "digest string")
+        self._header = handle.getValueState("header", "blob string")
+        self._windows = handle.getMapState("windows", "start_ns long", "blob string")
 
     def handleInputRows(  # noqa: N802 -- Spark's names
         self,
@@ -50,9 +51,9 @@ class ShardProcessor(StatefulProcessor):
             if blob is None:
                 self._windows.removeKey((start_ns,))
             else:
-                self._windows.updateValue((start_ns,), (blob,))
-        self._header.update((changes.header,))
-        self._digest.update((shard.digest,))
+                self._windows.updateValue((start_ns,), (_text(blob),))
+        self._header.update((_text(changes.header),))
+        self._digest.update((_text(shard.digest),))
         _decoded[self._query, number] = shard
         yield self._frame([*outputs, *ending])
 
@@ -60,16 +61,16 @@ class ShardProcessor(StatefulProcessor):
         pass
 
     def _shard(self, number: int) -> Shard:
-        digest = _first(self._digest.get())
+        digest = _blob(self._digest.get())
         # Out of the way until the batch is through: a failure leaves it half changed.
         shard = _decoded.pop((self._query, number), None)
         if shard is None or digest is None or shard.digest != digest:
-            shard = Shard(self._rules, _first(self._header.get()))
+            shard = Shard(self._rules, _blob(self._header.get()))
         shard.begin(self._load_window)
         return shard
 
     def _load_window(self, start_ns: int) -> bytes | None:
-        return _first(self._windows.getValue((start_ns,)))
+        return _blob(self._windows.getValue((start_ns,)))
 
     def _frame(self, outputs: list[Output]) -> pd.DataFrame:
         return pd.DataFrame(
@@ -83,8 +84,12 @@ class ShardProcessor(StatefulProcessor):
         )
 
 
-def _first(row: Any) -> bytes | None:
-    return bytes(row[0]) if row else None
+def _blob(row: Any) -> bytes | None:
+    return base64.b64decode(row[0]) if row else None
+
+
+def _text(blob: bytes) -> str:
+    return base64.b64encode(blob).decode("ascii")
 
 
 def _inputs(frame: pd.DataFrame) -> Iterator[Input]:

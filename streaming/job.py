@@ -108,8 +108,13 @@ _PRODUCER: Final = {
 }
 
 
-# By the defaults a batch is fetched in pieces of 1 MB, each waiting for the one before.
-FETCH: Final = {"kafka.max.partition.fetch.bytes": 8 << 20, "kafka.receive.buffer.bytes": 1 << 20}
+# By the defaults a batch is fetched in pieces of 1 MB, each waiting for the one before; and a task that asks
+# for records which are there waits half a second for an older request of its consumer to give up.
+FETCH: Final = {
+    "kafka.max.partition.fetch.bytes": 8 << 20,
+    "kafka.receive.buffer.bytes": 1 << 20,
+    "kafka.fetch.max.wait.ms": 10,
+}
 
 
 def samples(spark: SparkSession, settings: JobSettings, access: Mapping[str, str]) -> DataFrame:

@@ -33,7 +33,7 @@ def measure(
 ) -> dict[str, float]:
     """`load`: paths, samples a second of each, seconds. Freshness: until an exporter applied it."""
     paths, rate, seconds = load
-    start = int(time.time()) + 10 + seconds * (paths * rate // 200_000 + paths // 1_500)
+    start = int(time.time()) + 10 + int(seconds * (paths * rate / 500_000 + paths / 2_500))  # to make them
     made = live_records(paths, rate, seconds, start)
     if time.time() > start - _READY:
         raise RuntimeError("the machine is too slow to make these records before they are due")

@@ -51,7 +51,7 @@ def end_names(
     found = [f"path {s.paths[0].flow}: sender {s.name}" for s in sender_specs(sending, numbers)]
     found += [f"path {r.path.name}: receiver {r.name}" for r in receiver_specs(receiving, numbers)]
     if not found:
-        most = max(max(path.senders, path.receivers) for path in [*sending, *receiving])
+        most = max([path.senders for path in sending] + [path.receivers for path in receiving])
         raise Problem(f"no path has an end of that --number; they are counted from 0, and end at {most - 1}")
     return found
 

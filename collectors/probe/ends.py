@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 from collectors.paths import Path
-from collectors.probe.clock import RunClock
+from collectors.probe.clock import Comparison, RunClock
 from collectors.probe.clocks import Answering, Asking
 from collectors.probe.connection import Connection
 from collectors.probe.echo import Answer
@@ -70,6 +71,7 @@ class Ends:
         self._guards: dict[str, Guard] = {}
         self._answering: dict[Connection, Answering] = {}
         self._asking: dict[Connection, Asking] = {}
+        self._comparisons: defaultdict[str, dict[str, Comparison]] = defaultdict(dict)  # by flow, by stream
         self.receivers: Final = [self._receiver(spec) for spec in specs[1]]
         self.senders: Final = [self._sender(spec, warm_up=warm_up) for spec in specs[0]]
         self._waited_since = 0.0
@@ -139,6 +141,7 @@ class Ends:
             run=run,
             clock=self.clock,
             store=store,
+            comparisons=self._comparisons[path.flow],
             heard=lambda stream, highest: self._heard(stream, f"{path.name} {spec.name}", highest),
             answers_to=asking.answers_to if asking else lambda _stream, _address: None,
         )
@@ -166,8 +169,8 @@ class Ends:
         return guard is not None
 
     def _told(self, found: Answer, received_ns: int) -> None:
-        for receiver in self.receivers:
-            comparison = receiver.comparisons.get(f"{found.stream:016x}")
+        for comparisons in self._comparisons.values():
+            comparison = comparisons.get(f"{found.stream:016x}")
             if comparison is not None:
                 comparison.echo(found.asked_ns, found.heard_ns, found.answered_ns, received_ns)
 
@@ -181,7 +184,7 @@ class Ends:
                 continue
             if self._asked % 5 == 1:
                 receiver.ask_for_reply_address()
-            for stream in receiver.comparisons:
+            for stream in receiver.streams:
                 if stream not in self._guards:
                     name = f"{receiver.path.name} {receiver.name}"
                     asking.ask(stream, name, receiver.highest.get(stream, -1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Final
 
 import cproton as c
@@ -49,10 +49,15 @@ class Receiver:
         run: int,
         clock: RunClock,
         store: RowStore,
+        comparisons: dict[str, Comparison],
         heard: Callable[[str, int], object] = lambda _stream, _highest: None,
         answers_to: Callable[[str, str], None] = lambda _stream, _address: None,
     ) -> None:
-        """A path without a receive address gets one from its peer: that is where round trips end."""
+        """A path without a receive address gets one from its peer: that is where round trips end.
+
+        `comparisons` is shared by a process's receivers of the flow, which have one clock: competing ones may
+        take turns so that each hears one sender only, and yet a window asks each of them for every clock.
+        """
         self.connection: Final = connection
         self.path: Final = path
         self.name: Final = name
@@ -70,7 +75,7 @@ class Receiver:
         self._heads: dict[bytes, tuple[int, int]] = {}  # what stands before a body: flags, route
         self._last_head_bytes = 0
         self._routes: list[str] = []
-        self.comparisons: dict[str, Comparison] = {}
+        self._comparisons = comparisons
         self._known_runs: dict[bytes, str] = {}
         self._want_reply: set[bytes] = set()
         self._buffer = bytearray(1 << 16)
@@ -93,6 +98,11 @@ class Receiver:
     def problem(self) -> str:
         """Why there is no link."""
         return self._attachment.problem
+
+    @property
+    def streams(self) -> Collection[str]:
+        """The senders' runs that it has heard."""
+        return self._known_runs.values()
 
     def attach(self, session: Any) -> Any:
         path = self.path
@@ -221,16 +231,17 @@ class Receiver:
             if len(self._known_runs) >= _MAX_HEADS:
                 self._forget_oldest_run()
             self._known_runs[run] = stream
-            self.comparisons[stream] = Comparison()
+        if stream not in self._comparisons:
+            self._comparisons[stream] = Comparison()
             if body.boot and body.boot == self._clock.boot:
-                self.comparisons[stream].same_boot(self._clock.epoch_ns, body.epoch_ns)
+                self._comparisons[stream].same_boot(self._clock.epoch_ns, body.epoch_ns)
         reply_to = reply_address(bytes(self._view[:count]))
         if reply_to is not None:
             self._answers_to(stream, reply_to)
 
     def _forget_oldest_run(self) -> None:
         run = next(iter(self._known_runs))
-        self.comparisons.pop(self._known_runs.pop(run), None)
+        self._comparisons.pop(self._known_runs.pop(run), None)  # another that hears it adds it again
 
     def ask_for_reply_address(self) -> None:
         """Look at the next message of each stream for where its sender listens now."""
@@ -266,13 +277,13 @@ class Receiver:
                 **self._attachment.state,
             )
         self._publisher.end(now, kind="bye" if bye else "alive", always=True, **self._state(now))
-        for stream in self.comparisons:
+        for stream in self.streams:
             self._heard(stream, self.highest.get(stream, -1))
 
     def _state(self, now_ns: int) -> dict[str, Any]:
         foreign, self._foreign = self._foreign, 0
         clocks: dict[str, Clock] = {}
-        for stream, comparison in self.comparisons.items():
+        for stream, comparison in self._comparisons.items():
             best = comparison.best(now_ns)
             if best is not None:
                 clocks[stream] = best

@@ -7,6 +7,7 @@ in their numbers are then read here. What is other than expected is None: pyarro
 from __future__ import annotations
 
 import struct
+from operator import add, itemgetter
 from typing import Any, Final, NamedTuple
 
 _CONTINUES: Final = b"\xff\xff\xff\xff"
@@ -15,7 +16,6 @@ _VERSION: Final = b"\x04\0"  # V5, as pyarrow writes it
 _RECORD_BATCH: Final = 3  # the type of a message
 _WORD: Final = struct.Struct("<I")
 _SIGNED: Final = struct.Struct("<i")
-_LONG: Final = struct.Struct("<q")
 _SHORT: Final = struct.Struct("<H")
 _FORMS: Final = 4_096  # texts of as many lengths, roughly
 
@@ -33,14 +33,16 @@ class Batch(NamedTuple):
 
     rows: int
     nulls: tuple[int, ...]  # by column
-    buffers: tuple[int, ...]  # validity and values of each column: offset in the data, and length
+    body: int  # where it begins in the data
+    buffers: tuple[int, ...]  # validity and values of each column: offset in the body, and length
 
 
 class Forms:
-    """Schemas that pyarrow found, by form."""
+    """What was learned: the schemas that pyarrow found, by form, and how their batches are laid out."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, bytes, bytes], Any] = {}
+        self._layouts: dict[int, _Layout] = {}  # by number of columns
 
     def get(self, frame: Frame) -> Any:
         return self._known.get(frame.form)
@@ -49,6 +51,57 @@ class Forms:
         if len(self._known) >= _FORMS:
             self._known.clear()
         self._known[frame.form] = schema
+
+    def batch(self, data: bytes, start: int, columns: int) -> Batch | None:
+        """The batch of so many flat columns that a stream's second message is, if nothing follows it."""
+        try:
+            layout = self._layouts.get(columns)
+            numbers = None if layout is None else layout.numbers(data, start)
+            if layout is None or numbers is None:
+                layout = _layout(data, start, columns)
+                if layout is None:
+                    return None
+                self._layouts[columns] = layout
+                numbers = layout.numbers(data, start)
+            return None if numbers is None else layout.batch(data, start, numbers)
+        except (struct.error, IndexError):
+            return None
+
+
+class _Layout:
+    """The message before a batch: what is the same in all of one schema, and the numbers in between."""
+
+    def __init__(self, data: bytes, start: int, end: int, numbers: dict[str, tuple[int, int]]) -> None:
+        """`numbers`: where each kind of them begins in the data, and how many 64-bit numbers it has."""
+        form, place, index = "<", start, 0
+        fixed: list[int] = []
+        of: dict[str, slice] = {}
+        for name, (offset, count) in sorted(numbers.items(), key=lambda item: item[1]):
+            form += f"{offset - place}s{count}q"
+            fixed.append(index)
+            of[name] = slice(index + 1, index + 1 + count)
+            place, index = offset + 8 * count, index + 1 + count
+        self._reader = struct.Struct(f"{form}{end - place}s")
+        self._fixed_of = itemgetter(*fixed, index)
+        self._fixed = self._fixed_of(self._reader.unpack_from(data, start))
+        self._slices = of["size"], of["rows"], of["nodes"], of["buffers"]
+
+    def numbers(self, data: bytes, start: int) -> tuple[Any, ...] | None:
+        """None: this message is another."""
+        found = self._reader.unpack_from(data, start)
+        return found if self._fixed_of(found) == self._fixed else None
+
+    def batch(self, data: bytes, start: int, numbers: tuple[Any, ...]) -> Batch | None:
+        """None where these numbers cannot be."""
+        (size,), (rows,), nodes, buffers = (numbers[each] for each in self._slices)
+        body, nulls = start + self._reader.size, nodes[1::2]
+        if size < 0 or not ends(data, body + size) or nodes[::2] != (rows,) * len(nulls):
+            return None
+        if min(nulls) < 0 or max(nulls) > rows or min(buffers) < 0:
+            return None
+        if max(map(add, buffers[::2], buffers[1::2])) > size:
+            return None
+        return Batch(rows, nulls, body, buffers)
 
 
 def frame(data: bytes, begins: bytes) -> Frame | None:
@@ -66,42 +119,34 @@ def frame(data: bytes, begins: bytes) -> Frame | None:
     return Frame(data[place:after], (length, data[:place], data[after:end]), end)
 
 
-def batch(data: bytes, start: int, columns: int) -> Batch | None:
-    """The batch of so many flat columns that a stream's second message is, if nothing follows it."""
-    try:
-        return _batch(data, start, columns)
-    except (struct.error, IndexError):
-        return None
-
-
 def ends(data: bytes, start: int) -> bool:
     """Whether the stream is over there."""
     return data[start:] == _END
 
 
-def _batch(data: bytes, start: int, columns: int) -> Batch | None:
-    body = start + 2 * _WORD.size + _WORD.unpack_from(data, start + _WORD.size)[0]
+def _layout(data: bytes, start: int, columns: int) -> _Layout | None:
+    end = start + 2 * _WORD.size + _WORD.unpack_from(data, start + _WORD.size)[0]
     message = _root(data, start + 2 * _WORD.size)
-    version, kind, header, length = (_field(data, message, number) for number in range(4))
-    if data[start : start + 4] != _CONTINUES or not version or not kind or not header:
+    version, kind, header, size = (_field(data, message, number) for number in range(4))
+    if data[start : start + 4] != _CONTINUES or not version or not kind or not header or not size:
         return None
-    size = _LONG.unpack_from(data, length)[0] if length else 0
-    is_batch = data[version : version + 2] == _VERSION and data[kind] == _RECORD_BATCH
-    if not is_batch or size < 0 or not ends(data, body + size):
+    if data[version : version + 2] != _VERSION or data[kind] != _RECORD_BATCH:
         return None
     table = _root(data, header)
     rows, nodes, buffers, compression = (_field(data, table, number) for number in range(4))
-    if compression or not nodes or not buffers:
+    if compression or not rows or not nodes or not buffers:
         return None
-    count = _LONG.unpack_from(data, rows)[0] if rows else 0
-    of_nodes, of_buffers = _vector(data, nodes, columns), _vector(data, buffers, 2 * columns)
-    nulls = of_nodes[1::2]
-    if of_nodes[::2] != (count,) * columns or min(nulls) < 0 or max(nulls) > count:
-        return None
-    if min(of_buffers) < 0 or max(map(sum, zip(of_buffers[::2], of_buffers[1::2], strict=True))) > size:
-        return None
-    places = tuple(number + body * (1 - place % 2) for place, number in enumerate(of_buffers))
-    return Batch(count, nulls, places)
+    return _Layout(
+        data,
+        start,
+        end,
+        {
+            "size": (size, 1),
+            "rows": (rows, 1),
+            "nodes": (_pairs(data, nodes, columns), 2 * columns),
+            "buffers": (_pairs(data, buffers, 2 * columns), 4 * columns),
+        },
+    )
 
 
 def _root(data: bytes, place: int) -> int:
@@ -118,9 +163,9 @@ def _field(data: bytes, table: int, number: int) -> int:
     return table + offset if offset else 0
 
 
-def _vector(data: bytes, field: int, pairs: int) -> tuple[int, ...]:
-    """Of pairs of 64-bit numbers; struct.error where it has not so many."""
+def _pairs(data: bytes, field: int, count: int) -> int:
+    """Where so many pairs of 64-bit numbers are; struct.error where it is another number of them."""
     place = _root(data, field)
-    if _WORD.unpack_from(data, place)[0] != pairs:
+    if _WORD.unpack_from(data, place)[0] != count:
         raise struct.error
-    return struct.unpack_from(f"<{2 * pairs}q", data, place + _WORD.size)
+    return place + _WORD.size

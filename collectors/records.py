@@ -449,7 +449,7 @@ def _columns_in_place(data: bytes, start: int, schema: Any) -> list[Column] | No
     fields = _FIELDS_OF.get(len(schema))
     if fields is None:
         return [] if ipc.ends(data, start) else None
-    batch = ipc.batch(data, start, len(fields))
+    batch = _FORMS.batch(data, start, len(fields))
     if batch is None or not 0 <= batch.rows <= MAX_ROWS:
         return None
     found = []
@@ -461,10 +461,10 @@ def _columns_in_place(data: bytes, start: int, schema: Any) -> list[Column] | No
         if batch.nulls[place]:
             if not nullable or bits_length * 8 < batch.rows:
                 return None
-            present = _bits(np.frombuffer(data, np.uint8, bits_length, bits), 0, batch.rows)
+            present = _bits(np.frombuffer(data, np.uint8, bits_length, batch.body + bits), 0, batch.rows)
             if batch.rows - int(np.count_nonzero(present)) != batch.nulls[place]:
                 return None
-        found.append(Column(np.frombuffer(data, dtype, batch.rows, values), present))
+        found.append(Column(np.frombuffer(data, dtype, batch.rows, batch.body + values), present))
     return found
 
 

@@ -55,6 +55,7 @@ _LOCAL: Final[Mapping[str, str]] = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.showConsoleProgress": "false",
     "spark.shuffle.compress": "false",  # no network is between
+    "spark.shuffle.checksum.enabled": "false",
 }
 # Of a few cores the second compiler takes one for many minutes, for code that mostly copies bytes; the
 # parallel collector takes less of them than G1 does. What each gave stands in ARCHITECTURE.md.

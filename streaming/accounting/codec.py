@@ -13,11 +13,11 @@ from streaming.accounting.measure import Measure
 from streaming.accounting.runs import Runs
 from streaming.accounting.window import Cell, Told, Window
 
-VERSION: Final = 2
+VERSION: Final = 3
 _HEAD: Final = struct.Struct("<2sBxI")
 _MAGIC: Final = b"IF"
 _ENCODER: Final = json.JSONEncoder(separators=(",", ":"))
-_COUNT_KINDS: Final = (("u1", 8), ("<u2", 16), ("<u4", 32))  # most counts are small
+_LARGE: Final = 255  # in a byte: the number stands among the large ones
 
 
 class BadState(ValueError):  # noqa: N818 -- it is the state that is bad
@@ -34,6 +34,12 @@ class _Arrays:
         self.parts.append(array.astype(kind, copy=False).tobytes())
         return len(array)
 
+    def put_small(self, array: NDArray[Any]) -> int:
+        """Numbers most of which fit into a byte; how many do not."""
+        small = np.minimum(array, _LARGE).astype(np.uint8)
+        self.put(small, "u1")
+        return self.put(array[small == _LARGE], "<i8")
+
 
 class _Reader:
     def __init__(self, data: bytes, place: int) -> None:
@@ -43,6 +49,11 @@ class _Reader:
         found = np.frombuffer(self.data, kind, count * width, self.place)
         self.place += found.nbytes
         return found if width == 1 else found.reshape(count, width)
+
+    def get_small(self, count: int, large: int) -> NDArray[np.int64]:
+        found = self.get(count, "u1").astype(np.int64)
+        found[found == _LARGE] = self.get(large, "<i8")
+        return found
 
 
 def pack(meta: Any, arrays: bytes = b"") -> bytes:
@@ -127,16 +138,16 @@ def load_window(data: bytes) -> Window:
 
 def _dump_measure(arrays: _Arrays, measure: Measure) -> list[Any]:
     numbers, keys, counts, pending = measure.dump()
-    most = int(counts.max()) if len(counts) else 0
-    kind = next((kind for kind, bits in _COUNT_KINDS if most < 1 << bits), "<i8")
-    arrays.put(keys, "<u2")
-    return [numbers, arrays.put(counts, kind), kind, arrays.put(pending, "<u2")]
+    steps = keys.copy()  # from bucket to bucket
+    steps[1:] -= keys[:-1]
+    far, many = arrays.put_small(steps), arrays.put_small(counts)
+    return [numbers, len(keys), far, many, arrays.put(pending, "<u2")]
 
 
 def _load_measure(reader: _Reader, raw: list[Any]) -> Measure:
-    numbers, count, kind, pending = raw
-    keys = reader.get(count, "<u2")
-    counts = reader.get(count, kind).astype(np.int64)
+    numbers, count, far, many, pending = raw
+    keys = reader.get_small(count, far).cumsum().astype(np.uint16)
+    counts = reader.get_small(count, many)
     return Measure.load(numbers, keys, counts, reader.get(pending, "<u2"))
 
 

@@ -116,9 +116,11 @@ class Artemis(Service):
         queues: Sequence[str] = (),
         fresh: bool = True,
         guard: Guard | None = None,
+        heap_mib: int = _HEAP_MIB,
     ) -> None:
         super().__init__(supervisor)
         self.name = name
+        self._heap_mib = heap_mib
         self.port = free_port()
         self._jolokia_port = free_port()
         self._guard = guard
@@ -200,7 +202,7 @@ class Artemis(Service):
                 "artemis",
                 _MAIN,
                 self._directory,
-                heap_mib=_HEAP_MIB,
+                heap_mib=self._heap_mib,
                 options=[*options, f"-javaagent:{agent}=config={self._directory / 'jolokia.properties'}"],
             ),
             ready=self._ready,

@@ -26,6 +26,7 @@ from collectors.probe.prober import Prober, Settings
 
 CREDIT = 1000
 _WARM_SECONDS = 1.5
+_DRAIN_SECONDS = 30.0
 
 
 class Raw(Handler):
@@ -36,6 +37,7 @@ class Raw(Handler):
         self.url, self.address, self.presettled = f"amqp://127.0.0.1:{port}", address, presettled
         self.data = Message(body=b"x" * size, inferred=True, ttl=60.0).encode()
         self.sent = self.received = 0
+        self.over = False
 
     def on_reactor_init(self, event: Any) -> None:
         container = event.container
@@ -55,7 +57,7 @@ class Raw(Handler):
         link = event.link
         if not link.is_sender:
             return
-        while link.credit:
+        while link.credit and not self.over:
             delivery = link.delivery(str(self.sent))
             link.stream(self.data)
             link.advance()
@@ -91,7 +93,11 @@ def run_raw(port: int, address: str, size: int, seconds: float, *, presettled: b
             container.process()
 
     until(time.monotonic() + _WARM_SECONDS)
-    return _measure(lambda: raw.received, lambda: until(time.monotonic() + seconds))
+    found = _measure(lambda: raw.received, lambda: until(time.monotonic() + seconds))
+    raw.over, late = True, time.monotonic() + _DRAIN_SECONDS  # nothing is left for who comes next
+    while raw.received < raw.sent and time.monotonic() < late:
+        container.process()
+    return found
 
 
 def run_probe(port: int, address: str, size: int, seconds: float, *, presettled: bool) -> tuple[float, float]:

@@ -31,6 +31,8 @@ _RATES = (10, 100, 1_000, 5_000)
 _DELAY_MS = 50
 _LOW_MS, _WIDTH_MS = 20, 60
 _STALL_SECONDS = 2
+_HEAP_MIB = 1_024  # of the broker: a loop that does nothing else sends faster than it receives
+_GIVE_UP_SECONDS = 120
 
 
 def run() -> dict[str, float]:
@@ -50,7 +52,7 @@ def run() -> dict[str, float]:
 
 def _cost(folder: Path) -> dict[str, float]:
     found: dict[str, float] = {}
-    with Artemis.alone(folder / "artemis") as artemis:
+    with Artemis.alone(folder / "artemis", heap_mib=_HEAP_MIB) as artemis:
         for size, suffix in ((100, ""), (10_000, "_10k")):
             for settled, name in (("no", "acked"), ("yes", "presettled")):
                 address = f"inflight.bench.{name}{suffix}"
@@ -69,7 +71,7 @@ def _cost(folder: Path) -> dict[str, float]:
 
 def _flow(kind: str, port: int, address: str, size: int, settled: str) -> dict[str, float]:
     command = [sys.executable, str(_FLOW), kind, str(port), address, str(size), settled, str(_SECONDS)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=_GIVE_UP_SECONDS)
     result: dict[str, float] = json.loads(done.stdout)
     return result
 

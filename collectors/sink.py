@@ -15,7 +15,8 @@ from kafka.errors import KafkaError, MessageSizeTooLargeError
 from collectors.config import Kafka
 from collectors.kafka_causes import explain
 from collectors.kafka_client import client_kwargs
-from collectors.records import SECOND_NS, BadRecord, Gap, Header, decode
+from collectors.record_codec import decode
+from collectors.records import SECOND_NS, BadRecord, Gap, Header
 from collectors.spool import Frame, Spool
 from collectors.topics import SAMPLES, Topic
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from collectors.paths import Rules
-from collectors.records import BadRecord, decode
+from collectors.record_codec import decode
+from collectors.records import BadRecord
 from collectors.topics import SAMPLES
 from streaming import rows
 from streaming.accounting import PathState

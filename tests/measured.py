@@ -9,7 +9,7 @@ from typing import Any
 
 from helpers import wait_until
 
-from collectors import load, paths, records
+from collectors import load, paths, record_codec, records
 from collectors.direct import DirectSink
 from collectors.probe.prober import Prober, Settings
 from streaming.accounting import Accountant
@@ -55,7 +55,7 @@ class Measured:
 
     def _take(self, record: bytes, key: str) -> None:
         with self._lock:
-            self.records.append(records.decode(record))
+            self.records.append(record_codec.decode(record))
             fed = self._accountant.feed(record, time.time_ns(), key)
             assert fed.dead_letter is None, fed.dead_letter
             for row in fed.rows:

@@ -11,7 +11,8 @@ from helpers import free_port, wait_until
 from kafka import KafkaConsumer
 
 from collectors import kafka_client, load
-from collectors.records import Record, decode
+from collectors.record_codec import decode
+from collectors.records import Record
 from collectors.topics import SAMPLES
 from deploy.embedded import http
 

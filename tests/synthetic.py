@@ -9,7 +9,8 @@ from typing import Any, get_args
 
 import numpy as np
 
-from collectors.records import SECOND_NS, Header, Received, Role, encode, ledger_rows
+from collectors.record_codec import encode
+from collectors.records import SECOND_NS, Header, Received, Role, ledger_rows
 
 EPOCH = 1_700_000_000  # a whole minute
 

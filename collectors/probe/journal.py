@@ -22,7 +22,8 @@ from collectors.probe.arrivals import ROW
 from collectors.probe.ledger import Second, SenderLedger
 from collectors.probe.message import COUNTED_BYTES
 from collectors.probe.rows import REST, MemoryRows, RowStore
-from collectors.records import Header, encode
+from collectors.record_codec import encode
+from collectors.records import Header
 
 _log: Final = logging.getLogger("inflight.probe")
 MAGIC: Final = b"InflJ001"

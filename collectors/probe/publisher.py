@@ -9,7 +9,8 @@ from typing import Any, Final, Protocol
 
 from collectors.paths import Path
 from collectors.probe.ledger import Second
-from collectors.records import Gap, Header, Kind, Ledger, Received, Role, encode
+from collectors.record_codec import encode
+from collectors.records import Gap, Header, Kind, Ledger, Received, Role
 
 
 class Sink(Protocol):

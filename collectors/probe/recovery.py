@@ -27,7 +27,8 @@ from collectors.probe.journal import (
 )
 from collectors.probe.ledger import UNSETTLED, Second, SenderLedger
 from collectors.probe.publisher import Publisher, Sink
-from collectors.records import SECOND_NS, BadRecord, Header, decode
+from collectors.record_codec import decode
+from collectors.records import SECOND_NS, BadRecord, Header
 
 _log: Final = logging.getLogger("inflight.probe")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from kafka import KafkaConsumer, TopicPartition
 
-from collectors import records, topics
+from collectors import record_codec, topics
 from streaming import rows
 
 _POLL_MS = 500
@@ -62,7 +62,7 @@ def wait_balanced(bootstrap: str, prefix: str, within_seconds: float) -> dict[st
 def _ledgers(bootstrap: str, topic: str) -> dict[str, int]:
     newest: dict[tuple[str, str, int], tuple[int, int]] = {}
     for value in _values(bootstrap, topic):
-        record = records.decode(value)
+        record = record_codec.decode(value)
         header = record.header
         if record.ledger is None or header.warmup:
             continue

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collectors.paths import Path
-from collectors.records import SECOND_NS, Received, Record, decode
+from collectors.record_codec import decode
+from collectors.records import SECOND_NS, Received, Record
 from deploy.ping.figures import Latencies, percentiles_of, summary
 from streaming.accounting import PathState
 from streaming.histogram import Histogram

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
-from collectors import records
+from collectors import record_codec, records
 from collectors.paths import Rules
 from streaming.accounting.path import PathState
 from streaming.rows import LiveRow, WindowRow
@@ -66,7 +66,7 @@ class Accountant:
         Bad bytes raise nothing: they are a dead letter.
         """
         try:
-            record = records.decode(value)
+            record = record_codec.decode(value)
         except records.BadRecord as bad:
             self.dead_letters[bad.reason] = self.dead_letters.get(bad.reason, 0) + 1
             return Fed(None, [], DeadLetter(bad.reason, bad.detail))

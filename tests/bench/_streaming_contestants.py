@@ -21,7 +21,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 from spark_job import RULES
 
-from collectors.records import SECOND_NS, decode
+from collectors.record_codec import decode
+from collectors.records import SECOND_NS
 from deploy import jvm
 from streaming import job
 from streaming.settings import JobSettings, KafkaAccess

@@ -10,7 +10,8 @@ from typing import Any
 from confluent_kafka import Producer
 from synthetic import Flow
 
-from collectors.records import SECOND_NS, decode
+from collectors.record_codec import decode
+from collectors.records import SECOND_NS
 
 _FULL = 0.01  # seconds to wait while the producer's queue is full
 

@@ -12,15 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from synthetic import Flow
 
-from collectors import ipc, records
-from collectors.records import BadRecord, Record, decode
+from collectors import ipc, record_codec
+from collectors.record_codec import decode
+from collectors.records import BadRecord, Record
 
 WRITTEN = [value for rate in (1, 7, 300) for value in Flow("a path", rate, lose_every=5).records(3, bye=True)]
 
 
 def read(data: bytes, monkeypatch: pytest.MonkeyPatch, *, known: bool) -> Record | None:
     """What is read with the forms of good records known, or with none; None: a bad record."""
-    monkeypatch.setattr(records, "_FORMS", ipc.Forms())
+    monkeypatch.setattr(record_codec, "_FORMS", ipc.Forms())
     if known:
         for value in WRITTEN:
             decode(value)

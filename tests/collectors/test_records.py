@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collectors import records
+from collectors.record_codec import decode, encode
 from collectors.records import (
     MAX_ROWS,
     OUTCOMES,
@@ -24,8 +25,6 @@ from collectors.records import (
     Gap,
     Header,
     Span,
-    decode,
-    encode,
     flow_hash,
     ledger_rows,
     received_rows,

@@ -19,7 +19,8 @@ from kafka.admin import KafkaAdminClient
 
 from collectors import kafka_client
 from collectors.config import Kafka as KafkaConfig
-from collectors.records import SECOND_NS, Gap, Header, decode, encode, ledger_rows
+from collectors.record_codec import decode, encode
+from collectors.records import SECOND_NS, Gap, Header, ledger_rows
 from collectors.sink import KafkaSink
 from collectors.spool import Spool
 from collectors.topics import SAMPLES

@@ -149,7 +149,8 @@ _RECORD = """
 import sys
 import numpy as np
 import deploy.commands.ping
-from collectors.records import Header, decode, encode, received_rows
+from collectors.record_codec import decode, encode
+from collectors.records import Header, received_rows
 header = Header(
     kind="received", mesh="", path="", address="", source="", target="", role="receiver", name="",
     run="0" * 16, number=0, observed_from_ns=0, frontier_ns=0, senders=0, receivers=0,

@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 
 from collectors.config import Endpoint
 from collectors.probe.publisher import header_for
-from collectors.records import SECOND_NS, encode, ledger_rows
+from collectors.record_codec import encode
+from collectors.records import SECOND_NS, ledger_rows
 from collectors.units import Step
 from deploy.ping import files, samples
 from deploy.ping.pinging import Wish, path_of

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from writing import RULES, Path, finish, gap, ns, pair
 
-from collectors.records import SECOND_NS, Clock, Record, encode
+from collectors.record_codec import encode
+from collectors.records import SECOND_NS, Clock, Record
 from streaming.accounting import Accountant, PathState, bounds, ends
 
 

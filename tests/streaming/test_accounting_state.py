@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 from writing import RULES, T0, Path, finish, ns, pair
 
-from collectors.records import SECOND_NS, encode, ledger_rows
+from collectors.record_codec import encode
+from collectors.records import SECOND_NS, ledger_rows
 from streaming.accounting import Accountant, BadState, PathState
 from streaming.accounting.codec import VERSION
 

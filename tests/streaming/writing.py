@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from collectors.paths import Rules
+from collectors.record_codec import decode, encode
 from collectors.records import (
     SECOND_NS,
     Clock,
@@ -17,8 +18,6 @@ from collectors.records import (
     Outcome,
     Record,
     Span,
-    decode,
-    encode,
     ledger_rows,
     received_rows,
 )

@@ -20,7 +20,8 @@ from collectors.probe.ledger import CODES, PRESETTLED, UNSETTLED, SenderLedger
 from collectors.probe.message import Body, encode_body
 from collectors.probe.publisher import Publisher, header_for
 from collectors.probe.recovery import recover
-from collectors.records import OUTCOMES, SECOND_NS, Gap, Record, decode
+from collectors.record_codec import decode
+from collectors.records import OUTCOMES, SECOND_NS, Gap, Record
 
 _START = 1_700_000_000
 _RUN = 0xFEED

@@ -14,7 +14,7 @@ from collectors.topics import BROKER, ROUTER, Topic
 from streaming.accounting import Accountant
 from streaming.accounting.accountant import Shelf
 from streaming.exporter import Exporter
-from streaming.rows import LiveRow, WindowRow, decode_live, decode_window, encode
+from streaming.rows import WindowRow, decode_live, decode_window, encode
 
 _log: Final = logging.getLogger("inflight.run")
 _LIVE_SECONDS: Final = 1.0
@@ -33,8 +33,6 @@ class InProcess:
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._show, name="live", daemon=True)
-        self.rows = 0
-        self.live: dict[str, LiveRow] = {}
 
     def start(self) -> None:
         self._thread.start()
@@ -63,7 +61,6 @@ class InProcess:
         self._live()
 
     def _window(self, row: WindowRow) -> None:
-        self.rows += 1
         # By way of its encoding, as it would go through Kafka: what cannot be written shows here, too.
         self._exporter.apply_window(decode_window(encode(row)))
 
@@ -83,4 +80,3 @@ class InProcess:
                 self._shelves.pop(name, None)
         for row in found:
             self._exporter.apply_live(decode_live(encode(row)))
-            self.live[row["path"]] = row

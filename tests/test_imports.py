@@ -13,10 +13,16 @@ _PROJECT = Path(__file__).resolve().parents[1]
 _LAYERS = ("collectors", "streaming", "dashboards", "deploy")
 # What a module may import beside its own layer, where that is less than the layer may.
 _CORE = {
-    "collectors/records.py": {"numpy", "pyarrow"},
+    "collectors/records.py": {"numpy"},
+    "collectors/record_codec.py": {"numpy", "pyarrow"},
     "streaming/histogram.py": {"numpy"},
 }
-_WITHOUT_SPARK = ("collectors.records", "collectors.config", "streaming.histogram", "streaming.accounting")
+_WITHOUT_SPARK = (
+    "collectors.record_codec",
+    "collectors.config",
+    "streaming.histogram",
+    "streaming.accounting",
+)
 
 
 def _imported(file: Path) -> set[str]:

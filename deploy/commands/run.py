@@ -6,6 +6,7 @@ import logging
 import sys
 import threading
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +26,8 @@ from deploy.probing import ProbeMetrics, choose
 from deploy.results import add_build_info, serve_results
 from deploy.signals import stop_on_signals
 from streaming.exporter import Exporter
+from streaming.exporter.path import Path as PathShown
+from streaming.rows import CLASSES
 
 _log: Final = logging.getLogger("inflight.run")
 _LINE_SECONDS: Final = 1.0
@@ -71,7 +74,7 @@ def command(
         server.url,
         server.url,
     )
-    _until_stopped(stop, books, prober, seconds)
+    _until_stopped(stop, exporter, prober, seconds)
     prober.stop()
     sink.close()
     fleet.close()
@@ -79,22 +82,49 @@ def command(
     server.close()
 
 
-def _until_stopped(stop: threading.Event, books: InProcess, prober: Prober, seconds: int | None) -> None:
+def _until_stopped(stop: threading.Event, exporter: Exporter, prober: Prober, seconds: int | None) -> None:
     end = time.monotonic() + seconds if seconds else None
     while not stop.wait(_LINE_SECONDS):
         if sys.stderr.isatty():
-            sys.stderr.write(f"\r\x1b[K{_line(books, prober)}")
+            sys.stderr.write(f"\r\x1b[K{_line(exporter, prober)}")
             sys.stderr.flush()
         if end is not None and time.monotonic() >= end:
             return
 
 
-def _line(books: InProcess, prober: Prober) -> str:
+def _line(exporter: Exporter, prober: Prober) -> str:
+    """How long messages take, and whether any is missing; all since the start but for the slowest path's."""
     problem = prober.not_ready()
     if problem is not None:
         return problem
-    rows = list(books.live.values())
-    pending, suspect = sum(row["pending"] for row in rows), sum(row["suspect"] for row in rows)
-    p99 = max(((row["response"].get("99", 0), row["path"]) for row in rows), default=(0, ""))
-    worst = f"  worst p99 {milliseconds(p99[0])} ms ({p99[1]})" if p99[0] else ""
-    return f"{len(rows)} paths  {books.rows} windows  pending {pending}  suspect {suspect}{worst}"
+    shown = exporter.shown()
+    counts = {name: sum(_count(path, name) for path in shown) for name in CLASSES}
+    pending = sum(path.live["pending"] for path in shown if path.live)
+    told = [f"{len(shown)} path{'s' * (len(shown) != 1)}", f"sent {sum(counts.values())}"]
+    told += [f"{name} {counts[name]}" for name in CLASSES if name != "received"]
+    told += [f"pending {pending}", *_slowest(shown)]
+    return "  ".join(told)
+
+
+def _count(path: PathShown, name: str) -> int:
+    """Of a class, with all revisions."""
+    counts = path.book.counts
+    moved = {key.removeprefix("moved."): n for key, n in counts.items() if key.startswith("moved.")}
+    came = sum(n for move, n in moved.items() if move.endswith(f">{name}"))
+    went = sum(n for move, n in moved.items() if move.startswith(f"{name}>"))
+    return counts[f"class.{name}"] + came - went
+
+
+def _slowest(shown: Sequence[PathShown]) -> Iterator[str]:
+    """Of the newest final windows, by the 99th percentile where enough messages were received for one."""
+    found = []
+    for path in shown:
+        latency = path.window and path.window["response"]
+        if latency:
+            p99_ns = latency["percentiles"].get("99")
+            found.append(
+                (latency["max_ns"], "max", path.name) if p99_ns is None else (p99_ns, "p99", path.name)
+            )
+    if found:
+        value_ns, what, name = max(found)
+        yield f"slowest {name}: {what} {milliseconds(value_ns)} ms"

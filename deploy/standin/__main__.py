@@ -63,7 +63,7 @@ _log = logging.getLogger("inflight.standin")
 )
 @click.option("--log-level", type=click.Choice(logs.LEVELS), default="info", show_default=True)
 def main(**given: object) -> None:
-    r"""A small AMQP 1.0 router for demonstrations and tests, where no real one is installed.
+    """A small AMQP 1.0 router for demonstrations and tests, where no real one is installed.
 
     Prints "ready PORT..." on stdout when it listens. SIGTERM and SIGINT end it. It is no substitute for
     a real router: one thread, no policies, no persistence of configuration.
@@ -73,7 +73,7 @@ def main(**given: object) -> None:
     python -m deploy.standin --name B --listen 127.0.0.1:5673 --connect 127.0.0.1:5672
     python -m deploy.standin --name C --listen 127.0.0.1:5674 --connect 127.0.0.1:5673 \\
         --auto-link orders=127.0.0.1:61616
-    """
+    """  # noqa: D301 -- click's mark for lines to be left as they are is a real backspace
     logs.setup(str(given.pop("log_level")))
     process = Process(options.read(given))
 

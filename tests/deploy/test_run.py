@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import re
 import signal
 import subprocess
 import sys
@@ -54,6 +57,40 @@ export: {{listen: "127.0.0.1:{port}"}}
     finally:
         process.kill()
         process.wait()
+
+
+def test_a_terminal_shows_how_long_messages_take_and_what_is_missing(router: StandIn, tmp_path: Path) -> None:
+    """In one line that is written anew each second."""
+    router.tell(kind="drop", address="closest/run-line", count=4)
+    config = tmp_path / "inflight.yaml"
+    config.write_text(f"""
+version: 1
+site: here
+state: {tmp_path}/state
+endpoints: {{a: {{url: "amqp://127.0.0.1:{router.port}"}}}}
+defaults: {{window: 1s, settle: 1s, rate: 100/s, count: 400}}
+paths: {{one: {{from: a, to: a, address: closest/run-line, presettled: true}}}}
+""")
+    command = [sys.executable, "-m", "deploy", "run", "-c", str(config), "--seconds", "12"]
+    terminal, stderr = pty.openpty()
+    with subprocess.Popen([*command, "--listen", f"127.0.0.1:{free_port()}"], stderr=stderr) as process:
+        os.close(stderr)
+        shown = "".join(_typed(terminal))
+    assert process.returncode == 0
+    lines = shown.split("\r\x1b[K")[1:]
+    counts = "1 path  sent 400  refused 0  lost 4  unobserved 0  pending 0"
+    assert lines[-1].startswith(counts), shown
+    assert any(re.search(r"  slowest one: (p99|max) \d+(\.\d+)? ms$", line) for line in lines), shown
+
+
+def _typed(terminal: int) -> Iterator[str]:
+    """What is written there, until nobody has it open any longer."""
+    while True:
+        try:
+            yield os.read(terminal, 1 << 16).decode()
+        except OSError:
+            os.close(terminal)
+            return
 
 
 def _messages(port: int, name: str) -> dict[str, int]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
 
 from collectors.paths import Path
+from collectors.probe.arrivals import Group
 from collectors.probe.ledger import Second
 from collectors.record_codec import encode
 from collectors.records import Gap, Header, Kind, Ledger, Received, Role
@@ -70,6 +71,19 @@ class Publisher:
         """A record of the publication that is being made."""
         self._flush()
         self._pending = kind, rows, fields
+
+    def add_received(self, group: Group, **fields: Any) -> None:
+        """What arrived of a stream's second."""
+        self.add(
+            "received",
+            group.rows,
+            stream=group.stream,
+            second=group.second,
+            body_bytes=group.body_bytes,
+            rfc3550_ns=group.rfc3550_ns,
+            routes=group.routes,
+            **fields,
+        )
 
     def add_ledger(self, stream: str, entry: Second, **fields: Any) -> None:
         """What became of the messages of a second, in as many records as it takes."""

@@ -266,16 +266,7 @@ class Receiver:
         for group in groups:
             highest = int(np.max(group.rows.seq))
             self.highest[group.stream] = max(self.highest.get(group.stream, -1), highest)
-            self._publisher.add(
-                "received",
-                group.rows,
-                stream=group.stream,
-                second=group.second,
-                body_bytes=group.body_bytes,
-                rfc3550_ns=group.rfc3550_ns,
-                routes=group.routes,
-                **self._attachment.state,
-            )
+            self._publisher.add_received(group, **self._attachment.state)
         self._publisher.end(now, kind="bye" if bye else "alive", always=True, **self._state(now))
         for stream in self.streams:
             self._heard(stream, self.highest.get(stream, -1))

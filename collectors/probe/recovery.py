@@ -112,14 +112,7 @@ def _publish_rows(left: _Left, sink: Sink) -> None:
         groups, _ = Arrivals().groups(rows, [])
         alive_ns = max(alive_ns, int(rows["received_ns"].max()))
         for group in groups:
-            publisher.add(
-                "received",
-                group.rows,
-                stream=group.stream,
-                second=group.second,
-                body_bytes=group.body_bytes,
-                rfc3550_ns=group.rfc3550_ns,
-            )
+            publisher.add_received(group)
     publisher.end(alive_ns, always=True)
 
 

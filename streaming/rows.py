@@ -74,8 +74,8 @@ class Member(TypedDict):
     run: str
 
 
-class WindowRow(TypedDict):
-    """A window of a path, final (revision 0) or revised. Identity: path, start, length, rules, revision."""
+class Named(TypedDict):
+    """What every row says of its path."""
 
     v: int
     mesh: str
@@ -84,6 +84,11 @@ class WindowRow(TypedDict):
     source: str
     target: str
     presettled: bool
+
+
+class WindowRow(Named):
+    """A window of a path, final (revision 0) or revised. Identity: path, start, length, rules, revision."""
+
     window_start_ns: int
     window_ns: int
     rules: str
@@ -130,16 +135,9 @@ class LiveEnd(TypedDict):
     frontier_ns: int
 
 
-class LiveRow(TypedDict):
+class LiveRow(Named):
     """What is known now of a path's newest window with data; provisional, the last one wins."""
 
-    v: int
-    mesh: str
-    path: str
-    address: str
-    source: str
-    target: str
-    presettled: bool
     at_ns: int  # the newest frontier of any of its ends
     window_start_ns: int
     window_ns: int

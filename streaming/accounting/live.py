@@ -9,7 +9,6 @@ import numpy as np
 
 from collectors.paths import Rules
 from collectors.records import SECOND_NS
-from streaming import rows
 from streaming.accounting import classes
 from streaming.accounting.members import Members
 from streaming.accounting.row import About
@@ -61,13 +60,7 @@ class Shown:
         response, lower = ({}, []) if newest is None else _response(newest, own, measured_ns)
         behind = [end.told_ns - end.oldest_due_ns for end in living if end.oldest_due_ns is not None]
         return {
-            "v": rows.VERSION,
-            "mesh": about.mesh,
-            "path": about.path,
-            "address": about.address,
-            "source": about.source,
-            "target": about.target,
-            "presettled": about.presettled,
+            **about.named(),
             "at_ns": max((end.told_ns for end in members.ends.values()), default=0),
             "window_start_ns": start_ns,
             "window_ns": rules.window_ns,

@@ -14,7 +14,7 @@ from streaming.accounting import classes
 from streaming.accounting.classes import Tally
 from streaming.accounting.members import View
 from streaming.accounting.window import Window
-from streaming.rows import CLASSES, Jitter, WindowRow
+from streaming.rows import CLASSES, Jitter, Named, WindowRow
 
 # What a row may be flagged with, and whether that makes a number in it doubtful.
 FLAGS: Final[dict[str, bool]] = {
@@ -53,6 +53,17 @@ class About:
             header.senders,
             header.receivers,
         )
+
+    def named(self) -> Named:
+        return {
+            "v": rows.VERSION,
+            "mesh": self.mesh,
+            "path": self.path,
+            "address": self.address,
+            "source": self.source,
+            "target": self.target,
+            "presettled": self.presettled,
+        }
 
 
 @dataclass(slots=True)
@@ -97,13 +108,7 @@ def final(about: About, rules: Rules, window: Window, view: View, outages: Outag
     flags = _flags(about, window, view, tally)
     slowest = samples.slowest
     return {
-        "v": rows.VERSION,
-        "mesh": about.mesh,
-        "path": about.path,
-        "address": about.address,
-        "source": about.source,
-        "target": about.target,
-        "presettled": about.presettled,
+        **about.named(),
         "window_start_ns": window.start_ns,
         "window_ns": rules.window_ns,
         "rules": rules.hash(),

@@ -6,16 +6,12 @@ from __future__ import annotations
 from typing import Final
 
 from dashboards.promql import expand
+from dashboards.queries.counted import counted
 from dashboards.queries.state import slow, state
 
 _ALL: Final = 'mesh=~"$mesh"'
 
-# Missing and lost over the shown time. increase() stretches to the edges of the range: whole messages by round().
-LOST: Final = expand(
-    'round(sum by (mesh, path) (increase(path_messages_total{mesh=~"$mesh",class="lost"}[$__range]))'
-    ' - (sum by (mesh, path) (increase(path_reclassified_messages_total{mesh=~"$mesh",from="lost"}[$__range])) or 0'
-    ' * sum by (mesh, path) (path_messages_total{mesh=~"$mesh",class="lost"})))'
-)
+LOST: Final = counted("lost", _ALL)
 LOST_ALL: Final = f"sum({LOST})"
 
 PATHS: Final = expand('count(path_info{mesh=~"$mesh"})')

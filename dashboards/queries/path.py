@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Final
 
 from dashboards.promql import expand
+from dashboards.queries.counted import counted
 from dashboards.queries.state import state
 
 _P: Final = 'mesh=~"$mesh",path="$path"'
@@ -19,11 +20,8 @@ def _one(expression: str) -> str:
 STATE: Final = state(_P)
 # Of a minute: a window of few messages has no p99.
 P99: Final = _one("histogram_quantile(0.99, sum by (le) (rate(path_response_latency_seconds_bucket{%}[1m])))")
-LOST: Final = _one(
-    'round(sum(increase(path_messages_total{%,class="lost"}[$__range]))'
-    ' - (sum(increase(path_reclassified_messages_total{%,from="lost"}[$__range])) or vector(0)))'
-)
-REFUSED: Final = _one('round(sum(increase(path_messages_total{%,class="refused"}[$__range])))')
+LOST: Final = counted("lost", _P)
+REFUSED: Final = counted("refused", _P)
 OUTAGE_TOTAL: Final = _one("sum(increase(path_outage_seconds_total{%}[$__range]))")
 AGE: Final = _one("clamp_min(time() - max(path_last_received_timestamp_seconds{%}), 0)")
 WHO: Final = _one("path_info{%}")

@@ -98,21 +98,12 @@ def _line(exporter: Exporter, prober: Prober) -> str:
     if problem is not None:
         return problem
     shown = exporter.shown()
-    counts = {name: sum(_count(path, name) for path in shown) for name in CLASSES}
+    counts = {name: sum(path.book.of_class(name) for path in shown) for name in CLASSES}
     pending = sum(path.live["pending"] for path in shown if path.live)
     told = [f"{len(shown)} path{'s' * (len(shown) != 1)}", f"sent {sum(counts.values())}"]
     told += [f"{name} {counts[name]}" for name in CLASSES if name != "received"]
     told += [f"pending {pending}", *_slowest(shown)]
     return "  ".join(told)
-
-
-def _count(path: PathShown, name: str) -> int:
-    """Of a class, with all revisions."""
-    counts = path.book.counts
-    moved = {key.removeprefix("moved."): n for key, n in counts.items() if key.startswith("moved.")}
-    came = sum(n for move, n in moved.items() if move.endswith(f">{name}"))
-    went = sum(n for move, n in moved.items() if move.startswith(f"{name}>"))
-    return counts[f"class.{name}"] + came - went
 
 
 def _slowest(shown: Sequence[PathShown]) -> Iterator[str]:

@@ -82,6 +82,13 @@ class Book:
             return self._count(row, objectives, maintenance=maintenance)
         return self._revise(row)
 
+    def of_class(self, name: str) -> int:
+        """Messages that are in a class now: as counted first, with what revisions moved."""
+        moved = {key.removeprefix("moved."): n for key, n in self.counts.items() if key.startswith("moved.")}
+        came = sum(n for move, n in moved.items() if move.endswith(f">{name}"))
+        went = sum(n for move, n in moved.items() if move.startswith(f"{name}>"))
+        return self.counts[f"class.{name}"] + came - went
+
     def _count(self, row: WindowRow, objectives: Sequence[Objective], *, maintenance: bool) -> Result:
         start_ns = row["window_start_ns"]
         if self.high_ns is not None and start_ns < self.high_ns:

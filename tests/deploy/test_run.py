@@ -30,18 +30,16 @@ def test_from_probes_to_metrics(router: StandIn, tmp_path: Path) -> None:
     """Every message sent is at /metrics, in the class it belongs to; SIGTERM ends it cleanly within 10 s."""
     router.tell(kind="drop", address="closest/run-lossy", count=4)
     port = free_port()
-    config = tmp_path / "inflight.yaml"
-    config.write_text(f"""
-version: 1
-site: here
-state: {tmp_path}/state
-endpoints: {{a: {{url: "amqp://127.0.0.1:{router.port}"}}}}
-defaults: {{window: 1s, settle: 1s, rate: 50/s, count: 100}}
-paths:
+    config = _config(
+        tmp_path,
+        router,
+        "rate: 50/s, count: 100",
+        f"""
   whole: {{from: a, to: a, address: closest/run-whole}}
   lossy: {{from: a, to: a, address: closest/run-lossy, presettled: true}}
 export: {{listen: "127.0.0.1:{port}"}}
-""")
+""",
+    )
     process = subprocess.Popen([sys.executable, "-m", "deploy", "run", "-c", str(config)])
     try:
         wait_until(
@@ -62,15 +60,8 @@ export: {{listen: "127.0.0.1:{port}"}}
 def test_a_terminal_shows_how_long_messages_take_and_what_is_missing(router: StandIn, tmp_path: Path) -> None:
     """In one line that is written anew each second."""
     router.tell(kind="drop", address="closest/run-line", count=4)
-    config = tmp_path / "inflight.yaml"
-    config.write_text(f"""
-version: 1
-site: here
-state: {tmp_path}/state
-endpoints: {{a: {{url: "amqp://127.0.0.1:{router.port}"}}}}
-defaults: {{window: 1s, settle: 1s, rate: 100/s, count: 400}}
-paths: {{one: {{from: a, to: a, address: closest/run-line, presettled: true}}}}
-""")
+    path = "{from: a, to: a, address: closest/run-line, presettled: true}"
+    config = _config(tmp_path, router, "rate: 100/s, count: 400", f"\n  one: {path}\n")
     command = [sys.executable, "-m", "deploy", "run", "-c", str(config), "--seconds", "12"]
     terminal, stderr = pty.openpty()
     with subprocess.Popen([*command, "--listen", f"127.0.0.1:{free_port()}"], stderr=stderr) as process:
@@ -81,6 +72,19 @@ paths: {{one: {{from: a, to: a, address: closest/run-line, presettled: true}}}}
     counts = "1 path  sent 400  refused 0  lost 4  unobserved 0  pending 0"
     assert lines[-1].startswith(counts), shown
     assert any(re.search(r"  slowest one: (p99|max) \d+(\.\d+)? ms$", line) for line in lines), shown
+
+
+def _config(folder: Path, router: StandIn, defaults: str, paths: str) -> Path:
+    """What follows `paths` may go on with other sections."""
+    file = folder / "inflight.yaml"
+    file.write_text(f"""
+version: 1
+site: here
+state: {folder}/state
+endpoints: {{a: {{url: "amqp://127.0.0.1:{router.port}"}}}}
+defaults: {{window: 1s, settle: 1s, {defaults}}}
+paths: {paths}""")
+    return file
 
 
 def _typed(terminal: int) -> Iterator[str]:

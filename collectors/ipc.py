@@ -17,7 +17,7 @@ _RECORD_BATCH: Final = 3  # the type of a message
 _WORD: Final = struct.Struct("<I")
 _SIGNED: Final = struct.Struct("<i")
 _SHORT: Final = struct.Struct("<H")
-_FORMS: Final = 4_096  # texts of as many lengths, roughly
+_FORMS: Final = 16_384  # of about 1 kB: of each run some, of lengths and widths
 
 
 class Frame(NamedTuple):

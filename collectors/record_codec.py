@@ -1,6 +1,8 @@
 """Records as bytes: an Arrow IPC stream with uncompressed buffers.
 
-The schema's metadata holds one JSON object under `inflight`: the header.
+The schema's metadata holds the header: under `inflight.run` what is the same in all records of a run, under
+`inflight` the rest, each a JSON object. Times of rows are told by what they differ in, and each column is of
+the narrowest type that holds it: most of a record are numbers of four bytes.
 """
 
 from __future__ import annotations
@@ -36,40 +38,59 @@ class Column(NamedTuple):
     present: NDArray[np.bool_] | None
 
 
-_RECEIVED = pa.schema(
-    [
-        pa.field("seq", pa.int64(), nullable=False),
-        pa.field("intended_ns", pa.int64(), nullable=False),
-        pa.field("sent_ns", pa.int64(), nullable=False),
-        pa.field("received_ns", pa.int64(), nullable=False),
-        pa.field("ipdv_ns", pa.int64()),
-        pa.field("flags", pa.uint8(), nullable=False),
-    ]
+_WIDE: Final = np.dtype(np.int64)
+_COUNTS: Final = (np.dtype(np.uint8), np.dtype(np.uint16), np.dtype(np.uint32), _WIDE)
+_SIGNED: Final = (np.dtype(np.int8), np.dtype(np.int16), np.dtype(np.int32), _WIDE)
+_BYTE: Final = (np.dtype(np.uint8),)
+
+
+class _Form(NamedTuple):
+    """A column as it may be written: its types, the narrowest first, and whether values may be missing."""
+
+    name: str
+    dtypes: tuple[np.dtype[Any], ...]
+    nullable: bool = False
+
+
+_RECEIVED: Final = (
+    _Form("seq", _COUNTS),  # from the header's `base`
+    _Form("sent_ns", _COUNTS),  # from the beginning of the header's second
+    _Form("delay_ns", _SIGNED),  # sent − intended
+    _Form("service_ns", _SIGNED),  # received − sent
+    _Form("ipdv_ns", _SIGNED, nullable=True),
+    _Form("flags", _BYTE),
 )
-_LEDGER = pa.schema(
-    [
-        pa.field("first_seq", pa.int64(), nullable=False),
-        pa.field("length", pa.int64(), nullable=False),
-        pa.field("outcome", pa.uint8(), nullable=False),
-    ]
+_LEDGER: Final = (
+    _Form("first_seq", _COUNTS),  # from the header's `base`
+    _Form("length", _COUNTS),
+    _Form("outcome", _BYTE),
 )
-_NOTHING = pa.schema([])
-_DTYPES: Final[Mapping[Any, np.dtype[Any]]] = {pa.int64(): np.dtype(np.int64), pa.uint8(): np.dtype(np.uint8)}
-_SCHEMAS = {"received": _RECEIVED, "ledger": _LEDGER, "alive": _NOTHING, "bye": _NOTHING}
-_FIELDS_OF = {
-    len(schema): tuple((each.name, _DTYPES[each.type], each.nullable) for each in schema)
-    for schema in (_RECEIVED, _LEDGER)
+_FORMS_OF: Final[Mapping[Kind, tuple[_Form, ...]]] = {
+    "received": _RECEIVED,
+    "ledger": _LEDGER,
+    "alive": (),
+    "bye": (),
 }
+_TYPES: Final = {dtype: pa.from_numpy_dtype(dtype) for dtype in (*_COUNTS, *_SIGNED)}
+_DTYPES: Final = {kind: dtype for dtype, kind in _TYPES.items()}
+_NEAR: Final = 1 << 34  # no two numbers of four bytes are further apart, nor a sum of them and a second
 _ALL = np.ones(MAX_ROWS, np.bool_)
 _ALL.flags.writeable = False
-_KEY = b"inflight"
-_FORMS = ipc.Forms()
+_KEY_OF_RUN: Final = b"inflight.run"
+_KEY: Final = b"inflight"
+_KNOWN = ipc.Forms()
 
 
 def encode(header: Header, rows: Received | Ledger | None = None) -> bytes:
     """The record as bytes; ValueError where rows and kind do not fit, or there are too many rows."""
-    schema, arrays = _columns(header.kind, rows)
-    schema = schema.with_metadata({_KEY: record_header.encode(header)})
+    base, columns = _columns(header, rows)
+    forms = _FORMS_OF[header.kind]
+    arrays = [_array(column, form) for column, form in zip(columns, forms, strict=True)]
+    of_run, text = record_header.encode(header, base)
+    schema = pa.schema(
+        [pa.field(form.name, array.type, form.nullable) for form, array in zip(forms, arrays, strict=True)],
+        {_KEY_OF_RUN: of_run, _KEY: text},
+    )
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, schema) as writer:
         if arrays:
@@ -82,11 +103,11 @@ def decode(data: bytes) -> Record:
     if len(data) > MAX_BYTES:
         raise BadRecord("oversized", f"{len(data)} bytes; a record has at most {MAX_BYTES}")
     try:
-        header, columns = _read(data)
+        header, base, columns = _read(data)
         if header.kind == "received":
-            return Record(header, received=_read_received(header, columns))
+            return Record(header, received=_read_received(header, base, columns))
         if header.kind == "ledger":
-            return Record(header, ledger=_read_ledger(header, columns))
+            return Record(header, ledger=_read_ledger(header, base, columns))
         return Record(header)
     except BadRecord:
         raise
@@ -102,111 +123,138 @@ def decode(data: bytes) -> Record:
         raise BadRecord("malformed", f"{type(error).__name__}: {str(error)[:200]}") from None
 
 
-def _columns(kind: Kind, rows: Received | Ledger | None) -> tuple[Any, list[Any]]:
-    if kind == "received" and isinstance(rows, Received):
-        _limit(len(rows.seq))
-        ipdv = _array(rows.ipdv_ns, pa.int64(), rows.has_ipdv)
-        plain = (rows.seq, rows.intended_ns, rows.sent_ns, rows.received_ns)
-        return _RECEIVED, [*(_array(c, pa.int64()) for c in plain), ipdv, _array(rows.flags, pa.uint8())]
-    if kind == "ledger" and isinstance(rows, Ledger):
-        _limit(len(rows.first_seq))
-        return _LEDGER, [
-            _array(rows.first_seq, pa.int64()),
-            _array(rows.length, pa.int64()),
-            _array(rows.outcome, pa.uint8()),
-        ]
-    if kind in {"alive", "bye"} and rows is None:
-        return _NOTHING, []
-    raise ValueError(f"a record of kind {kind} with rows of type {type(rows).__name__}")
+def _columns(header: Header, rows: Received | Ledger | None) -> tuple[int, list[Column]]:
+    """The columns as they are written, and the number that theirs are told from."""
+    if header.kind == "received" and isinstance(rows, Received):
+        base = _base(rows.seq)
+        sent_ns = rows.sent_ns - header.second * SECOND_NS
+        delay_ns, service_ns = rows.sent_ns - rows.intended_ns, rows.received_ns - rows.sent_ns
+        plain = (rows.seq - base, sent_ns, delay_ns, service_ns)
+        ipdv = Column(rows.ipdv_ns, None if rows.has_ipdv.all() else rows.has_ipdv)
+        return base, [*(Column(each, None) for each in plain), ipdv, Column(rows.flags, None)]
+    if header.kind == "ledger" and isinstance(rows, Ledger):
+        base = _base(rows.first_seq)
+        return base, [Column(each, None) for each in (rows.first_seq - base, rows.length, rows.outcome)]
+    if header.kind in {"alive", "bye"} and rows is None:
+        return 0, []
+    raise ValueError(f"a record of kind {header.kind} with rows of type {type(rows).__name__}")
+
+
+def _base(numbers: NDArray[np.int64]) -> int:
+    if len(numbers) > MAX_ROWS:
+        raise ValueError(f"{len(numbers)} rows in one record; split them: at most {MAX_ROWS}")
+    return max(int(numbers.min()), 0) if len(numbers) else 0
 
 
 # Buffers are handed over as they are: `pa.array` and `to_numpy` would import pandas, a second of CPU.
-def _array(values: NDArray[Any], kind: Any, present: NDArray[np.bool_] | None = None) -> Any:
-    values = np.ascontiguousarray(values, _DTYPES[kind])
+def _array(column: Column, form: _Form) -> Any:
+    values = np.ascontiguousarray(column.values, _narrowest(column.values, form.dtypes))
     bits = None
-    if present is not None and not present.all():
-        bits = pa.py_buffer(np.packbits(present, bitorder="little"))
-    return pa.Array.from_buffers(kind, len(values), [bits, pa.py_buffer(values)])
+    if column.present is not None:
+        bits = pa.py_buffer(np.packbits(column.present, bitorder="little"))
+    return pa.Array.from_buffers(_TYPES[values.dtype], len(values), [bits, pa.py_buffer(values)])
 
 
-def _limit(rows: int) -> None:
-    if rows > MAX_ROWS:
-        raise ValueError(f"{rows} rows in one record; split them: at most {MAX_ROWS}")
+def _narrowest(values: NDArray[Any], dtypes: tuple[np.dtype[Any], ...]) -> np.dtype[Any]:
+    if len(dtypes) == 1 or not len(values):
+        return dtypes[0]
+    least, most = int(values.min()), int(values.max())
+    return next(each for each in dtypes if np.iinfo(each).min <= least and most <= np.iinfo(each).max)
 
 
-def _read(data: bytes) -> tuple[Header, list[Column]]:
+class _Learned(NamedTuple):
+    """What pyarrow found in a stream around a text: true of all that differ in numbers and that text only."""
+
+    of_run: record_header.Fields
+    forms: tuple[_Form, ...]
+    dtypes: tuple[np.dtype[Any], ...]
+
+
+def _read(data: bytes) -> tuple[Header, int, list[Column]]:
     frame = ipc.frame(data, record_header.BEGINS)
-    schema = None if frame is None else _FORMS.get(frame)
-    if frame is not None and schema is not None:
-        columns = _columns_in_place(data, frame.end, schema)
+    learned = None if frame is None else _KNOWN.get(frame)
+    if frame is not None and learned is not None:
+        columns = _columns_in_place(data, frame.end, learned)
         if columns is not None:
-            header = record_header.decode(frame.text)
-            if _SCHEMAS[header.kind] is schema:
-                return header, columns
+            header, base = record_header.decode(learned.of_run, frame.text)
+            if _FORMS_OF[header.kind] is learned.forms:
+                return header, base, columns
     with pa.ipc.open_stream(data) as stream:
-        text = (stream.schema.metadata or {}).get(_KEY)
-        if text is None:
+        texts = stream.schema.metadata or {}
+        if _KEY_OF_RUN not in texts or _KEY not in texts:
             raise BadRecord("malformed", "an Arrow stream without an Inflight header")
-        header = record_header.decode(text)
-        schema = _SCHEMAS[header.kind]
-        columns = _columns_of(stream, schema)
-        if frame is not None and frame.text == text and stream.schema.equals(schema):
-            _FORMS.put(frame, schema)
-        return header, columns
+        of_run = record_header.decode_run(texts[_KEY_OF_RUN])
+        header, base = record_header.decode(of_run, texts[_KEY])
+        forms = _FORMS_OF[header.kind]
+        columns = _columns_of(stream, forms)
+        if frame is not None and frame.text == texts[_KEY] and _fits(stream.schema, forms):
+            dtypes = tuple(_DTYPES[kind] for kind in stream.schema.types)
+            _KNOWN.put(frame, _Learned(of_run, forms, dtypes))
+        return header, base, columns
 
 
-def _columns_in_place(data: bytes, start: int, schema: Any) -> list[Column] | None:
+def _columns_in_place(data: bytes, start: int, learned: _Learned) -> list[Column] | None:
     """Those of a stream of this schema whose only batch begins there; None: ask pyarrow."""
-    fields = _FIELDS_OF.get(len(schema))
-    if fields is None:
+    if not learned.forms:
         return [] if ipc.ends(data, start) else None
-    batch = _FORMS.batch(data, start, len(fields))
+    batch = _KNOWN.batch(data, start, len(learned.forms))
     if batch is None or not 0 <= batch.rows <= MAX_ROWS:
         return None
     found = []
-    for place, (_, dtype, nullable) in enumerate(fields):
+    rows, body = batch.rows, batch.body
+    for place, dtype in enumerate(learned.dtypes):
         bits, bits_length, values, length = batch.buffers[4 * place : 4 * place + 4]
-        if length < batch.rows * dtype.itemsize:
+        if length < rows * dtype.itemsize:
             return None
         present = None
         if batch.nulls[place]:
-            if not nullable or bits_length * 8 < batch.rows:
+            if not learned.forms[place].nullable or bits_length * 8 < rows:
                 return None
-            present = _bits(np.frombuffer(data, np.uint8, bits_length, batch.body + bits), 0, batch.rows)
-            if batch.rows - int(np.count_nonzero(present)) != batch.nulls[place]:
+            present = _bits(np.frombuffer(data, np.uint8, bits_length, body + bits), 0, rows)
+            if rows - int(np.count_nonzero(present)) != batch.nulls[place]:
                 return None
-        found.append(Column(np.frombuffer(data, dtype, batch.rows, batch.body + values), present))
+        found.append(Column(np.frombuffer(data, dtype, rows, body + values), present))
     return found
 
 
-def _columns_of(stream: Any, schema: Any) -> list[Column]:
-    """The schema's columns, whole and in its order; BadRecord where the stream has them not."""
+def _fits(schema: Any, forms: tuple[_Form, ...]) -> bool:
+    """Whether it has these columns in this order, and no others."""
+    return len(schema) == len(forms) and all(
+        field.name == form.name and field.nullable == form.nullable and _DTYPES.get(field.type) in form.dtypes
+        for field, form in zip(schema, forms, strict=True)
+    )
+
+
+def _columns_of(stream: Any, forms: tuple[_Form, ...]) -> list[Column]:
+    """These columns, whole and in their order; BadRecord where the stream has them not."""
     batches = list(stream)
     count = sum(batch.num_rows for batch in batches)
     if count > MAX_ROWS:
         raise BadRecord("oversized", f"{count} rows; a record has at most {MAX_ROWS}")
-    if schema is _NOTHING:
+    if not forms:
         if stream.schema.names:
             raise BadRecord("malformed", "rows in a record of a kind that has none")
         return []
-    if len(batches) == 1 and stream.schema.equals(schema):  # as `encode` writes them
+    if len(batches) == 1 and _fits(stream.schema, forms):  # as `encode` writes them
         columns = batches[0].columns
     else:
-        columns = _gathered(pa.Table.from_batches(batches, stream.schema), schema)
-    for column, (name, _, nullable) in zip(columns, _FIELDS_OF[len(schema)], strict=True):
-        if not nullable and column.null_count:
-            raise BadRecord("malformed", f"column {name} has nulls")
+        columns = _gathered(pa.Table.from_batches(batches, stream.schema), forms)
+    for column, form in zip(columns, forms, strict=True):
+        if not form.nullable and column.null_count:
+            raise BadRecord("malformed", f"column {form.name} has nulls")
     return [_column(column) for column in columns]
 
 
-def _gathered(table: Any, schema: Any) -> list[Any]:
+def _gathered(table: Any, forms: tuple[_Form, ...]) -> list[Any]:
     found = []
-    for wanted in schema:
-        index = table.schema.get_field_index(wanted.name)
-        if index < 0 or table.schema.field(index).type != wanted.type:
-            raise BadRecord("malformed", f"column {wanted.name} is missing or not of type {wanted.type}")
+    for form in forms:
+        index = table.schema.get_field_index(form.name)
+        if index < 0 or _DTYPES.get(table.schema.field(index).type) not in form.dtypes:
+            wanted = ", ".join(map(str, form.dtypes))
+            raise BadRecord("malformed", f"column {form.name} is missing or of none of the types {wanted}")
         column = table.column(index)
-        found.append(pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], wanted.type))
+        kind = column.type
+        found.append(pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], kind))
     return found
 
 
@@ -228,38 +276,56 @@ def _bits(data: Bytes, offset: int, count: int) -> NDArray[np.bool_]:
     return np.unpackbits(data, count=offset + count, bitorder="little")[offset:].view(np.bool_)
 
 
-def _read_received(header: Header, columns: list[Column]) -> Received:
-    seq, intended_ns, sent_ns, received_ns, ipdv_ns, flags = (column.values for column in columns)
+def _read_received(header: Header, base: int, columns: list[Column]) -> Received:
+    start_ns = _start_ns(header)
+    seq, sent_ns, delay_ns, service_ns, ipdv_ns, flags = (column.values for column in columns)
+    numbers = columns[:5]
+    if len(seq):
+        least_ns = int(sent_ns.min()) if sent_ns.dtype == _WIDE else 0
+        if least_ns < 0 or int(sent_ns.max()) >= SECOND_NS:
+            raise BadRecord("malformed", "rows that were not sent in the header's second")
     has_ipdv = columns[4].present
+    ipdv_ns = ipdv_ns.astype(np.int64)
     if has_ipdv is None:
         has_ipdv = _ALL[: len(seq)]
     else:
-        ipdv_ns = np.where(has_ipdv, ipdv_ns, 0)
-    rows = Received(seq, intended_ns, sent_ns, received_ns, ipdv_ns, has_ipdv, flags)
+        ipdv_ns[~has_ipdv] = 0
+    seq = np.add(seq, base, dtype=np.int64)
+    sent_ns = np.add(sent_ns, start_ns, dtype=np.int64)
+    rows = Received(seq, sent_ns - delay_ns, sent_ns, sent_ns + service_ns, ipdv_ns, has_ipdv, flags)
+    if len(seq) and not (_are_near(numbers, base) and _NEAR <= start_ns < NUMBERS_BELOW - _NEAR):
+        _check_bits(seq | rows.intended_ns | rows.received_ns | (ipdv_ns ^ (ipdv_ns >> 63)))
+    return rows
+
+
+def _read_ledger(header: Header, base: int, columns: list[Column]) -> Ledger:
+    _start_ns(header)
+    first_seq, length = (np.add(column.values, 0, dtype=np.int64) for column in columns[:2])
+    first_seq += base
+    if len(first_seq):
+        ends = first_seq + length
+        if not _are_near(columns[:2], base):
+            _check_bits(first_seq | length | ends)
+        if not length.all() or (len(ends) > 1 and (first_seq[1:] < ends[:-1]).any()):
+            raise BadRecord("malformed", "ledger runs that are empty or overlap")
+        if int(columns[2].values.max()) >= len(OUTCOMES):
+            raise BadRecord("malformed", f"an outcome above {len(OUTCOMES) - 1}")
+    return Ledger(first_seq, length, columns[2].values)
+
+
+def _start_ns(header: Header) -> int:
     start_ns = header.second * SECOND_NS
     if start_ns >= NUMBERS_BELOW:
         raise BadRecord("malformed", "a second out of range")
-    if len(seq):
-        # All bits of all numbers together: below 0 where one is, and not below the limit where one is not.
-        bits = int(np.bitwise_or.reduce(seq | intended_ns | received_ns | (ipdv_ns ^ (ipdv_ns >> 63))))
-        if not 0 <= bits < NUMBERS_BELOW:
-            raise BadRecord("malformed", "negative or huge numbers among the rows")
-        # As unsigned numbers, those before the second are huge.
-        if int((sent_ns - start_ns).view(np.uint64).max()) >= SECOND_NS:
-            raise BadRecord("malformed", "rows that were not sent in the header's second")
-    return rows
+    return start_ns
 
 
-def _read_ledger(header: Header, columns: list[Column]) -> Ledger:
-    if header.second * SECOND_NS >= NUMBERS_BELOW:
-        raise BadRecord("malformed", "a second out of range")
-    rows = Ledger(*(column.values for column in columns))
-    if len(rows.first_seq):
-        ends = rows.first_seq + rows.length
-        bits = int(np.bitwise_or.reduce(rows.first_seq | rows.length | ends))
-        fits = 0 <= bits < NUMBERS_BELOW and bool(rows.length.all())
-        if not fits or (len(ends) > 1 and (rows.first_seq[1:] < ends[:-1]).any()):
-            raise BadRecord("malformed", "ledger runs that are empty, negative or overlap")
-        if int(rows.outcome.max()) >= len(OUTCOMES):
-            raise BadRecord("malformed", f"an outcome above {len(OUTCOMES) - 1}")
-    return rows
+def _are_near(columns: list[Column], base: int) -> bool:
+    """Whether all numbers told from the base are certainly in range: columns of four bytes go less far."""
+    return base < NUMBERS_BELOW - _NEAR and all(column.values.itemsize < _WIDE.itemsize for column in columns)
+
+
+def _check_bits(numbers: NDArray[np.int64]) -> None:
+    """All bits of all numbers together: below 0 where one is, and not below the limit where one is not."""
+    if not 0 <= int(np.bitwise_or.reduce(numbers)) < NUMBERS_BELOW:
+        raise BadRecord("malformed", "negative or huge numbers among the rows")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, get_args
@@ -22,49 +21,83 @@ from collectors.records import (
     Span,
 )
 
-_DEFAULTS = {
-    f.name: f.default if f.default is not dataclasses.MISSING else {}
-    for f in dataclasses.fields(Header)
-    if f.default is not dataclasses.MISSING or f.default_factory is not dataclasses.MISSING
-}
-_FIELDS = tuple(f.name for f in dataclasses.fields(Header))
-_REQUIRED = frozenset(_FIELDS) - frozenset(_DEFAULTS)
+_DEFAULTS: Final = Header._field_defaults
+_REQUIRED: Final = frozenset(Header._fields) - _DEFAULTS.keys()
+OF_RUN: Final = (
+    *("mesh", "path", "address", "source", "target", "role", "name", "run", "observed_from_ns"),
+    *("senders", "receivers", "multicast", "via_broker", "presettled", "warmup"),
+)
+_OF_RECORD: Final = tuple(name for name in Header._fields if name not in OF_RUN)
+_BASE: Final = "base"
+_BLOCK: Final = 64  # bytes
 
-BEGINS: Final = b'{"v":'  # as `encode` writes it
+BEGINS: Final = b'{"kind":'  # the text of the record itself, as `encode` writes it
 
-
-def encode(header: Header) -> bytes:
-    """Without the fields at their defaults: most of a header is them."""
-    values = {
-        name: value
-        for name in _FIELDS
-        if (value := getattr(header, name)) != _DEFAULTS.get(name, dataclasses.MISSING)
-    }
-    return json.dumps({"v": FORMAT, **values}, separators=(",", ":"), default=dict).encode()
+Fields = Mapping[str, Any]
 
 
-def decode(text: bytes) -> Header:
-    """The header in this JSON; BadRecord, or what json.loads raises, where there is none."""
-    raw = json.loads(text)
-    if not isinstance(raw, dict):
-        raise BadRecord("malformed", "the header is not a JSON object")
+def encode(header: Header, base: int = 0) -> tuple[bytes, bytes]:
+    """What is the same in all records of the run, and what is not. Fields at their defaults are left out.
+
+    `base`: the number from which the rows' numbers are told.
+    """
+    of_run = {"v": FORMAT, **_told(header, OF_RUN)}
+    text = _json(_told(header, _OF_RECORD) | ({_BASE: base} if base else {}))
+    # Blanks make most texts as long as each other, and with that the bytes around them the same.
+    return _json(of_run), text.ljust(-(-len(text) // _BLOCK) * _BLOCK)
+
+
+def _told(header: Header, names: Sequence[str]) -> dict[str, Any]:
+    nothing = object()
+    return {name: value for name in names if (value := getattr(header, name)) != _DEFAULTS.get(name, nothing)}
+
+
+def _json(fields: Fields) -> bytes:
+    return json.dumps(fields, separators=(",", ":"), default=dict).encode()
+
+
+def decode_run(text: bytes) -> Fields:
+    """The fields of all records of a run; BadRecord, or what json raises, where there are none."""
+    raw = _object(text)
     version = raw.pop("v", None)
     if version != FORMAT:
         raise BadRecord("version", f"format {version!r}; this reader knows format {FORMAT}")
-    if missing := _REQUIRED - raw.keys():
-        raise BadRecord("malformed", f"the header lacks {', '.join(sorted(missing))}")
-    for name, value in raw.items():
-        check = _CHECKS.get(name)
-        if check is None:
-            unknown = ", ".join(sorted(raw.keys() - _CHECKS.keys()))
-            raise BadRecord("malformed", f"the header has unknown fields: {unknown[:200]}")
-        check(name, value)
-    for name, kind in (("detached", Span), ("gaps", Gap)):
+    _checked(raw, _CHECKS_OF_RUN)
+    return raw
+
+
+def decode(of_run: Fields, text: bytes) -> tuple[Header, int]:
+    """The header in this JSON and the run's, and the base; BadRecord, or what json raises, where none is."""
+    raw = _object(text)
+    _checked(raw, _CHECKS_OF_RECORD)
+    base = raw.pop(_BASE, 0)
+    for name, kind in _ITEMS:
         if name in raw:
             raw[name] = tuple(kind(*item) for item in raw[name])
     if "clock" in raw:
         raw["clock"] = {stream: Clock(*item) for stream, item in raw["clock"].items()}
-    return Header(**raw)
+    raw.update(of_run)
+    try:
+        return Header(**raw), base
+    except TypeError:
+        missing = ", ".join(sorted(_REQUIRED - raw.keys()))
+        raise BadRecord("malformed", f"the header lacks {missing}") from None
+
+
+def _object(text: bytes) -> dict[str, Any]:
+    raw = _parse(text.decode())
+    if not isinstance(raw, dict):
+        raise BadRecord("malformed", "the header is not a JSON object")
+    return raw
+
+
+def _checked(raw: Fields, checks: Mapping[str, Any]) -> None:
+    for name, value in raw.items():
+        check = checks.get(name)
+        if check is None:
+            unknown = ", ".join(sorted(raw.keys() - checks.keys()))
+            raise BadRecord("malformed", f"the header has unknown fields: {unknown[:200]}")
+        check(name, value)
 
 
 def _text(name: str, value: Any) -> None:
@@ -158,3 +191,7 @@ _CHECKS: Final[Mapping[str, Any]] = {
     "clock": _clocks,
     "oldest_due_ns": _oldest,
 }
+_CHECKS_OF_RUN: Final = {name: _CHECKS[name] for name in OF_RUN}
+_CHECKS_OF_RECORD: Final = {_BASE: _int, **{name: _CHECKS[name] for name in _OF_RECORD}}
+_ITEMS: Final = (("detached", Span), ("gaps", Gap))
+_parse: Final = json.JSONDecoder().decode

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Final, Literal, NamedTuple, get_args
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 MAX_ROWS: Final = 16_384  # of one record; a second of 100,000 rows would be over Kafka's usual limits
 MAX_BYTES: Final = 1_000_000  # of one encoded record
 SECOND_NS: Final = 1_000_000_000
@@ -69,11 +69,13 @@ class Clock(NamedTuple):
     bound_ns: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Header:
+_NOTHING: Final[Mapping[Any, Any]] = MappingProxyType({})
+
+
+class Header(NamedTuple):
     """What every record says about the end that wrote it, and what its kind adds."""
 
-    kind: Kind
+    # The same in all records of a run; record_header.OF_RUN names them.
     mesh: str
     path: str
     address: str
@@ -82,15 +84,20 @@ class Header:
     role: Role
     name: str  # of the end, as configured: stays the same over restarts
     run: str  # 16 hex digits, new with each start of the process
-    number: int  # of this record among the end's, from 0
     observed_from_ns: int  # the run measures since then
-    frontier_ns: int  # everything it saw until then is published with this record
     senders: int  # as configured
     receivers: int
+
+    kind: Kind
+    number: int  # of this record among the end's, from 0
+    frontier_ns: int  # everything it saw until then is published with this record
+
+    # The same in all records of a run, too.
     multicast: bool = False  # outcomes are then of the whole fan-out
     via_broker: bool = False
     presettled: bool = False
     warmup: bool = False  # a run of its own, which the accounting ignores
+
     link: Link = "attached"
     detached: tuple[Span, ...] = ()  # when the link was down, since the record before
     gaps: tuple[Gap, ...] = ()
@@ -102,17 +109,17 @@ class Header:
 
     # received
     rfc3550_ns: int = 0  # the smoothed jitter estimate after the last row
-    routes: Mapping[str, int] = field(default_factory=dict)  # messages by route, where routers tell it
+    routes: Mapping[str, int] = _NOTHING  # messages by route, where routers tell it
 
     # of receivers, in any kind
-    clock: Mapping[str, Clock] = field(default_factory=dict)  # by stream
+    clock: Mapping[str, Clock] = _NOTHING  # by stream
     foreign: int = 0  # bodies that are not ours, or not of this flow, since the record before
 
     # ledger: of the second; the highest revision wins
     revision: int = 0
     due: int = 0  # messages that the schedule wanted sent in this second
     backlog: int = 0  # of them, not sent yet
-    unsent: Mapping[UnsentReason, int] = field(default_factory=dict)  # of them, given up for good
+    unsent: Mapping[UnsentReason, int] = _NOTHING  # of them, given up for good
 
     # of senders, in any kind
     oldest_due_ns: int | None = None  # the intended time of the oldest message not sent yet
@@ -138,8 +145,7 @@ class Ledger(NamedTuple):
     outcome: Bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """A record as it is read: `rows` are of the header's kind."""
 
     header: Header

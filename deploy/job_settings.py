@@ -16,17 +16,16 @@ from deploy.errors import Problem
 from deploy.results import config_hash
 from streaming.settings import JobSettings, KafkaAccess
 from streaming.shards import MAX_SHARDS
+from streaming.sizing import RECORD_BYTES, SAMPLE_BYTES
 
 _MS_NS: Final = 1_000_000
 _KAFKA_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 _COUNT: Final = click.IntRange(min=1)
 _SHARES: Final = click.IntRange(1, MAX_SHARDS)
-# A batch while catching up: an end writes a record a second, of so many bytes and so many more for a sample.
+# A batch while catching up; an end writes a record a second.
 _BATCH_BYTES: Final = 256 << 20
 _BATCH_SECONDS: Final = 5
-_RECORD_BYTES: Final = 1_000
-_SAMPLE_BYTES: Final = 42
 _FAST: Final = 20_000  # messages a second of a path that goes as fast as it can
 _LEAST_RECORDS: Final = 2_000
 _MOST_RECORDS: Final = 50_000
@@ -98,7 +97,7 @@ def _max_records(configured: Iterable[Path]) -> int:
         samples += rate or _FAST
     if not ends:
         return _MOST_RECORDS
-    seconds = max(_BATCH_BYTES / (samples * _SAMPLE_BYTES + ends * _RECORD_BYTES), _BATCH_SECONDS)
+    seconds = max(_BATCH_BYTES / (samples * SAMPLE_BYTES + ends * RECORD_BYTES), _BATCH_SECONDS)
     return int(min(max(seconds * ends, _LEAST_RECORDS), _MOST_RECORDS))
 
 

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-SAMPLE_BYTES: Final = 41  # of a sample in a record
-RECORD_BYTES: Final = 1_050  # of a record beside its samples
+SAMPLE_BYTES: Final = 20  # of a sample in a record
+RECORD_BYTES: Final = 1_170  # of a record beside its samples
 RECORDS_A_SECOND: Final = 2  # of a path: its samples and its ledger
 DAY_SECONDS: Final = 86_400
 LEAST_PARTITIONS: Final = 12

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import secrets
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
@@ -122,8 +121,8 @@ class Publisher:
         self._pending = None
         for header in self._headers:
             gaps = self._sink.gaps(header.path, header.role, header.name, header.run)
-            whole = dataclasses.replace(
-                header, kind=kind, number=self.number, frontier_ns=self.frontier_ns, gaps=gaps, **fields
+            whole = header._replace(
+                kind=kind, number=self.number, frontier_ns=self.frontier_ns, gaps=gaps, **fields
             )
             self._sink.put(encode(whole, rows), header.path)
         self.number += 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -85,7 +84,7 @@ def _read(file: Path) -> _Left | None:
         while meta:
             length = int.from_bytes(meta[:4], "little")
             header = decode(meta[4 : 4 + length]).header
-            headers.append(replace(header, number=number, frontier_ns=frontier_ns))
+            headers.append(header._replace(number=number, frontier_ns=frontier_ns))
             meta = meta[4 + length :]
     except (OSError, ValueError, BadRecord, zlib.error, IndexError) as error:
         _log.debug("%s: %s", file, error)

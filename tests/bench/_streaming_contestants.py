@@ -28,7 +28,7 @@ from streaming import job
 from streaming.settings import JobSettings, KafkaAccess
 
 HEAP = "2g"
-BATCH_RECORDS = 12_000  # as `inflight stream` chooses for this load
+BATCH_RECORDS = 24_000  # as `inflight stream` chooses for this load
 JSON_BATCH = 1_000_000
 WARM_SECONDS = 15.0  # of batches: start-up and compilation are not counted ...
 WARM_SHARE = 0.4  # ... nor this share of all, where somebody is through sooner

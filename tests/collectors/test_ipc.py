@@ -21,7 +21,7 @@ WRITTEN = [value for rate in (1, 7, 300) for value in Flow("a path", rate, lose_
 
 def read(data: bytes, monkeypatch: pytest.MonkeyPatch, *, known: bool) -> Record | None:
     """What is read with the forms of good records known, or with none; None: a bad record."""
-    monkeypatch.setattr(record_codec, "_FORMS", ipc.Forms())
+    monkeypatch.setattr(record_codec, "_KNOWN", ipc.Forms())
     if known:
         for value in WRITTEN:
             decode(value)

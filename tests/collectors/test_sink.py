@@ -205,7 +205,7 @@ def test_kafka_away_and_back(kafka: Kafka, config: KafkaConfig, tmp_path: Path) 
     """While Kafka is away records wait on disk, the oldest beyond the bound go, the rest comes in order."""
     spool = Spool(tmp_path / "spool", 3 << 20)
     sink = KafkaSink(config, spool)
-    big = ledger_rows([(2 * n, 1, "accepted") for n in range(16_000)])
+    big = ledger_rows([(n << 33, 1 << 32, "accepted") for n in range(16_000)])  # wide numbers
     os.kill(kafka.process.pid, signal.SIGSTOP)
     try:
         sink.start()

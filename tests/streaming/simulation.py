@@ -144,7 +144,7 @@ def _with_gap(rng: random.Random, run: Run) -> list[tuple[int, Record]]:
     last = first + rng.randrange(3)
     at, following = records[last + 1]
     gap = Gap(first, last, records[first - 1][1].header.frontier_ns, records[last][1].header.frontier_ns)
-    told = replace(following, header=replace(following.header, gaps=(gap,)))
+    told = following._replace(header=following.header._replace(gaps=(gap,)))
     return [*records[:first], (at, told), *records[last + 2 :]]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 
 from simulation_parts import FLUSH_NS, Knobs, Message, Run
 
@@ -142,10 +141,8 @@ def write_samples(  # noqa: C901 -- a receiver does all of it at once
         if not fresh:
             fresh.append(Record(_header(knobs, run, kind="alive", frontier_ns=0, clock=clock)))
         overlaps = [(max(a, before), min(b, at)) for a, b in downs if a < at and b > before]
-        fresh[0] = replace(
-            fresh[0],
-            header=replace(
-                fresh[0].header,
+        fresh[0] = fresh[0]._replace(
+            header=fresh[0].header._replace(
                 detached=tuple(Span(run.clock(a), run.clock(b)) for a, b in overlaps),
                 foreign=rng.randrange(2) if knobs.foreign else 0,
                 link="detached" if any(a <= at < b for a, b in downs) else "attached",
@@ -175,5 +172,5 @@ def _publish(knobs: Knobs, run: Run, at: int, fresh: list[Record]) -> None:
         fresh = [*fresh, Record(_header(knobs, run, kind="bye", frontier_ns=0))]
     for record in fresh:
         frontier = run.clock(at) if record is fresh[-1] else before
-        header = replace(record.header, number=len(run.published), frontier_ns=frontier)
-        run.published.append((at, replace(record, header=header)))
+        header = record.header._replace(number=len(run.published), frontier_ns=frontier)
+        run.published.append((at, record._replace(header=header)))

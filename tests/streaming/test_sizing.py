@@ -47,5 +47,5 @@ def test_the_command_tells_cores_partitions_and_bytes() -> None:
     lines = [line.split() for line in found.output.splitlines()]
     assert ["samples", "100", "/s"] in lines
     assert ["partitions", "of", "inflight.samples", "12"] in lines
-    # 100 samples of 41 bytes, 20 records of 1,050.
-    assert ["bytes", "into", "Kafka", "25.1", "kB/s"] in lines
+    # 100 samples of 20 bytes, 20 records of 1,170.
+    assert ["bytes", "into", "Kafka", "25.4", "kB/s"] in lines

@@ -187,7 +187,7 @@ def test_presettled_not_known_to_be_written(tmp_path: Path, probe_path: ProbePat
     """Presettled messages that may not have reached the socket are unsettled in the last ledger."""
     journals, sink = FileJournals(tmp_path), Kept()
     header = _header(probe_path, "sender")
-    header = type(header)(**{**_fields(header), "presettled": True})
+    header = header._replace(presettled=True)
     journal = journals.ledger([header])
     ledger = SenderLedger(_START)
     journal.follow(ledger)
@@ -201,10 +201,6 @@ def test_presettled_not_known_to_be_written(tmp_path: Path, probe_path: ProbePat
     assert record.ledger is not None
     assert record.ledger.first_seq.tolist() == [0, 6]
     assert [OUTCOMES[code] for code in record.ledger.outcome] == ["presettled", "unsettled"]
-
-
-def _fields(header: Any) -> dict[str, Any]:
-    return {name: getattr(header, name) for name in header.__slots__}
 
 
 _VICTIM = """

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, Final
 
@@ -14,19 +15,19 @@ from collectors.paths import Path
 from collectors.units import duration_ns
 from deploy.errors import Problem
 from deploy.results import config_hash
+from streaming.lanes import MAX_LANES
 from streaming.settings import JobSettings, KafkaAccess
-from streaming.shards import MAX_SHARDS
-from streaming.sizing import RECORD_BYTES, SAMPLE_BYTES
+from streaming.sizing import MEASURED, RECORD_BYTES, SAMPLE_BYTES, Costs, cores
 
 _MS_NS: Final = 1_000_000
 _KAFKA_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 _COUNT: Final = click.IntRange(min=1)
-_SHARES: Final = click.IntRange(1, MAX_SHARDS)
 # A batch while catching up; an end writes a record a second.
 _BATCH_BYTES: Final = 256 << 20
 _BATCH_SECONDS: Final = 5
 _FAST: Final = 20_000  # messages a second of a path that goes as fast as it can
+_UNKNOWN_CORES: Final = 2
 _LEAST_RECORDS: Final = 2_000
 _MOST_RECORDS: Final = 50_000
 # By name: type, default, help.
@@ -48,9 +49,11 @@ _OPTIONS: Final[Mapping[str, tuple[Any, Any, str]]] = {
         None,
         "Records of a batch at the most, which bounds memory while catching up; by the paths' rates.",
     ),
-    "--min-partitions": (_COUNT, None, "Read Kafka's partitions in at least so many tasks."),
-    "--shards": (_SHARES, None, "Groups that paths are kept in; fixed with the checkpoint; 8 unless given."),
-    "--state-partitions": (_SHARES, None, "Tasks that compute; fixed with the checkpoint; one a core."),
+    "--lanes": (
+        click.IntRange(1, MAX_LANES),
+        None,
+        "Queries with one task each, which share the topic; fixed with the checkpoint; by the paths' rates.",
+    ),
 }
 
 
@@ -70,7 +73,8 @@ def job_settings(config: Config, *, checkpoint: str | None, trigger: str, **opti
             "`inflight run` does everything in one process"
         )
     resolved = paths.resolve(config)
-    options["max_records"] = options.get("max_records") or _max_records(resolved.values())
+    load = _Load.of(resolved.values())
+    options["max_records"] = options.get("max_records") or load.max_records()
     try:
         trigger_ns = duration_ns(trigger)
     except ValueError as error:
@@ -81,6 +85,7 @@ def job_settings(config: Config, *, checkpoint: str | None, trigger: str, **opti
         checkpoint=checkpoint or str((config.state / "checkpoint").absolute()),
         default_rules=paths.default_rules(config),
         rules={name: path.rules for name, path in resolved.items()},
+        suited_lanes=load.cores(MEASURED),
         trigger_ms=max(1, trigger_ns // _MS_NS),
         version=version("inflight-monitor"),
         config_hash=config_hash(config),
@@ -88,17 +93,31 @@ def job_settings(config: Config, *, checkpoint: str | None, trigger: str, **opti
     )
 
 
-def _max_records(configured: Iterable[Path]) -> int:
-    """As many as `_BATCH_BYTES` of the configured paths' records are, and never less than they write soon."""
-    ends = samples = 0.0
-    for path in configured:
-        rate = max((max(step.start, step.end) for step in path.rate), default=0.0)
-        ends += path.senders + path.receivers
-        samples += rate or _FAST
-    if not ends:
-        return _MOST_RECORDS
-    seconds = max(_BATCH_BYTES / (samples * SAMPLE_BYTES + ends * RECORD_BYTES), _BATCH_SECONDS)
-    return int(min(max(seconds * ends, _LEAST_RECORDS), _MOST_RECORDS))
+@dataclass(frozen=True, slots=True)
+class _Load:
+    """What the configured paths come to."""
+
+    paths: int
+    ends: int
+    samples: float  # a second
+
+    @classmethod
+    def of(cls, configured: Collection[Path]) -> _Load:
+        rates = [max((max(step.start, step.end) for step in path.rate), default=0.0) for path in configured]
+        ends = sum(path.senders + path.receivers for path in configured)
+        return cls(len(configured), ends, sum(rate or _FAST for rate in rates))
+
+    def max_records(self) -> int:
+        """As many as `_BATCH_BYTES` of the paths' records are, and never less than they write soon."""
+        if not self.ends:
+            return _MOST_RECORDS
+        bytes_a_second = self.samples * SAMPLE_BYTES + self.ends * RECORD_BYTES
+        seconds = max(_BATCH_BYTES / bytes_a_second, _BATCH_SECONDS)
+        return int(min(max(seconds * self.ends, _LEAST_RECORDS), _MOST_RECORDS))
+
+    def cores(self, costs: Costs) -> int:
+        """That the job will need; of paths that only others know, nothing is known."""
+        return cores(self.paths, self.samples, costs) if self.paths else _UNKNOWN_CORES
 
 
 def kafka_access(kafka: Kafka) -> KafkaAccess:

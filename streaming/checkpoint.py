@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+from streaming.lanes import Layout
 from streaming.settings import JobSettings
-from streaming.shards import DEFAULT_SHARDS, Layout
 
-VERSION: Final = 1
+VERSION: Final = 2
 _FILE: Final = "inflight.json"
 
 
@@ -28,8 +29,7 @@ class Fixed:
     topic: str
 
     def encode(self) -> bytes:
-        shape = {"shards": self.layout.shards, "partitions": self.layout.partitions}
-        return json.dumps({"v": VERSION, "topic": self.topic, **shape}).encode()
+        return json.dumps({"v": VERSION, "topic": self.topic, **asdict(self.layout)}).encode()
 
 
 def decode(data: bytes, place: str) -> Fixed:
@@ -42,7 +42,7 @@ def decode(data: bytes, place: str) -> Fixed:
                 f"{place} is of version {version}, this job knows version {VERSION}: run the version that "
                 "wrote it, or give a new --checkpoint, which is rebuilt from Kafka"
             )
-        return Fixed(Layout(raw["shards"], raw["partitions"]), raw["topic"])
+        return Fixed(Layout(raw["lanes"], raw["partitions"], raw["shards"]), raw["topic"])
     except (ValueError, KeyError, TypeError) as error:
         raise CheckpointError(
             f"{place} is damaged ({error}); give a new --checkpoint, which is rebuilt from Kafka"
@@ -52,8 +52,7 @@ def decode(data: bytes, place: str) -> Fixed:
 def agree(fixed: Fixed, settings: JobSettings) -> Layout:
     """The checkpoint's layout; CheckpointError where the settings ask for another."""
     asked = (
-        ("shards", settings.shards, fixed.layout.shards),
-        ("state partitions", settings.state_partitions, fixed.layout.partitions),
+        ("lanes", settings.lanes, fixed.layout.lanes),
         ("samples topic", settings.samples_topic, fixed.topic),
     )
     for what, wanted, kept in asked:
@@ -65,20 +64,22 @@ def agree(fixed: Fixed, settings: JobSettings) -> Layout:
     return fixed.layout
 
 
-def choose(settings: JobSettings, cores: int) -> Layout:
-    """For a new checkpoint: a state partition for each core, within the number of shards."""
-    shards = settings.shards or max(DEFAULT_SHARDS, settings.state_partitions or 0)
+def choose(settings: JobSettings, partitions: int) -> Layout:
+    """For a new checkpoint."""
     try:
-        return Layout(shards, settings.state_partitions or min(shards, max(1, cores)))
+        return Layout(settings.lanes or min(settings.suited_lanes, partitions), partitions)
     except ValueError as error:
         raise CheckpointError(str(error)) from None
 
 
-def layout(spark: SparkSession, settings: JobSettings) -> Layout:
-    """The checkpoint's layout, which is chosen and written down with its first use."""
+def layout(spark: SparkSession, settings: JobSettings, partitions: Callable[[], int]) -> Layout:
+    """The checkpoint's layout, which is chosen and written down with its first use.
+
+    `partitions` tells how many the samples topic has; what it raises passes through.
+    """
     place = f"{settings.checkpoint.rstrip('/')}/{_FILE}"
     try:
-        return _layout(spark, settings, place)
+        return _layout(spark, settings, place, partitions)
     except Py4JJavaError as error:
         cause = str(error.java_exception).splitlines()[0][:300]
         raise CheckpointError(
@@ -98,7 +99,7 @@ def _hadoop(spark: SparkSession, place: str) -> tuple[Any, Any]:
     return path.getFileSystem(spark._jsc.hadoopConfiguration()), path  # noqa: SLF001 -- the same
 
 
-def _layout(spark: SparkSession, settings: JobSettings, place: str) -> Layout:
+def _layout(spark: SparkSession, settings: JobSettings, place: str, partitions: Callable[[], int]) -> Layout:
     files, path = _hadoop(spark, place)
     if files.exists(path):
         stream = files.open(path)
@@ -112,7 +113,7 @@ def _layout(spark: SparkSession, settings: JobSettings, place: str) -> Layout:
             f"{settings.checkpoint} holds files, but no {_FILE}: it is not a checkpoint of this job; "
             "give another --checkpoint"
         )
-    chosen = choose(settings, spark.sparkContext.defaultParallelism)
+    chosen = choose(settings, partitions())
     _, unfinished = _hadoop(spark, f"{place}.tmp")
     files.mkdirs(path.getParent())
     out = files.create(unfinished, True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,16 +14,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 from pyspark.sql.streaming.query import StreamingQuery
 
-from streaming import checkpoint
+from streaming import checkpoint, samples_topic
 from streaming.kafka_options import REDACTION, kafka_options
+from streaming.lanes import Layout
 from streaming.outputs import TOPIC_OF
 from streaming.processor import INPUT_COLUMNS, OUTPUT_SCHEMA, ShardProcessor
 from streaming.progress import COUNTERS, INPUT_OBSERVATION, OUTPUT_OBSERVATION
 from streaming.settings import JobSettings
 from streaming.shard import ShardRules
-from streaming.shards import Layout
-
-QUERY: Final = "accounting"
 
 # Where it matters to us; what a cluster's administrator sets beside these stands.
 SETTINGS: Final[Mapping[str, str]] = {
@@ -37,8 +37,6 @@ SETTINGS: Final[Mapping[str, str]] = {
     # Records are up to 1 MB: a batch of Arrow rows to the Python worker is bounded by bytes, too.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(16 << 20),
-    # A checksum over all rows that are shuffled: for queries whose rows change when a task is repeated.
-    "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
     "spark.redaction.regex": REDACTION,
     "spark.sql.redaction.options.regex": REDACTION,
     # A job that runs for months keeps no history of itself in the driver's memory.
@@ -54,8 +52,6 @@ _LOCAL: Final[Mapping[str, str]] = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.showConsoleProgress": "false",
-    "spark.shuffle.compress": "false",  # no network is between
-    "spark.shuffle.checksum.enabled": "false",
 }
 # Of a few cores the second compiler takes one for many minutes, for code that mostly copies bytes; the
 # parallel collector takes less of them than G1 does. What each gave stands in ARCHITECTURE.md.
@@ -85,20 +81,59 @@ def session(
     return spark
 
 
-def start_accounting(spark: SparkSession, settings: JobSettings) -> StreamingQuery:
-    """Start the query on its checkpoint; CheckpointError or AccessError where that cannot be."""
-    layout = checkpoint.layout(spark, settings)
-    spark.conf.set("spark.sql.shuffle.partitions", str(layout.partitions))
+def settled(spark: SparkSession, settings: JobSettings) -> Layout:
+    """How the job is spread; CheckpointError or AccessError where it cannot run, TopicError where not now."""
+    access = kafka_options(settings.kafka)
+
+    def partitions() -> int:
+        return samples_topic.partitions(spark, access, settings.samples_topic)
+
+    layout = checkpoint.layout(spark, settings, partitions)
+    if (now := partitions()) != layout.partitions:
+        raise checkpoint.CheckpointError(
+            f"the topic {settings.samples_topic} has {now} partitions, and had {layout.partitions} when the "
+            f"checkpoint {settings.checkpoint} was begun: paths now have records in two of them. Make the "
+            "topic anew, or go to another `kafka.prefix`, and give a new --checkpoint"
+        )
+    return layout
+
+
+def lane_query(lane: int) -> str:
+    """What the query of a lane is called, in metrics and in the checkpoint."""
+    return f"accounting-{lane}"
+
+
+def start_lane(spark: SparkSession, settings: JobSettings, layout: Layout, lane: int) -> StreamingQuery:
+    """Start a lane's query on its checkpoint; AccessError where that cannot be."""
+    spark.conf.set("spark.sql.shuffle.partitions", "1")  # of state: then nothing is shuffled
     if checkpoint.on_local_files(spark, settings):
         # The default one starts a dozen processes (chmod, readlink) in each batch.
         spark.conf.set("spark.sql.streaming.checkpointFileManagerClass", _ON_FILES)
     access = kafka_options(settings.kafka)
-    rows = results(samples(spark, settings, access), settings, layout)
-    writer = rows.writeStream.queryName(QUERY).outputMode("append")
+    name = lane_query(lane)
+    with _workers_of(spark, name):
+        rows = results(samples(spark, settings, access, layout, lane), settings, layout.shards)
+    writer = rows.writeStream.queryName(name).outputMode("append")
     writer = writer.trigger(processingTime=f"{settings.trigger_ms} milliseconds")
-    writer = writer.option("checkpointLocation", f"{settings.checkpoint.rstrip('/')}/{QUERY}")
+    writer = writer.option("checkpointLocation", f"{settings.checkpoint.rstrip('/')}/{name}")
     return writer.format("kafka").options(**access).options(**_PRODUCER).start()
 
+
+@contextmanager
+def _workers_of(spark: SparkSession, name: str) -> Iterator[None]:
+    """Functions made meanwhile run in Python workers that no other query uses.
+
+    [Spark keeps workers by their environment. One worker then has the lane's state at hand in each batch.]
+    """
+    environment = spark.sparkContext.environment
+    environment[_LANE] = name
+    try:
+        yield
+    finally:
+        del environment[_LANE]
+
+
+_LANE: Final = "INFLIGHT_LANE"
 
 # A window row holds two histograms: batches of them compress well.
 _PRODUCER: Final = {
@@ -118,21 +153,21 @@ FETCH: Final = {
 }
 
 
-def samples(spark: SparkSession, settings: JobSettings, access: Mapping[str, str]) -> DataFrame:
-    """The samples topic as Kafka has it."""
+def samples(
+    spark: SparkSession, settings: JobSettings, access: Mapping[str, str], layout: Layout, lane: int
+) -> DataFrame:
+    """The lane's partitions of the samples topic, as Kafka has them."""
+    partitions = {settings.samples_topic: layout.partitions_of(lane)}
     reader = spark.readStream.format("kafka").options(**access)
-    reader = reader.option("subscribe", settings.samples_topic).option("startingOffsets", "earliest")
-    reader = reader.option("maxOffsetsPerTrigger", settings.max_records).options(**FETCH)
+    reader = reader.option("assign", json.dumps(partitions)).option("startingOffsets", "earliest")
+    records = max(1, settings.max_records // layout.lanes)
+    reader = reader.option("maxOffsetsPerTrigger", records).options(**FETCH)
     # Records that Kafka dropped before we read them are told and counted; ending the job would lose more.
-    reader = reader.option("failOnDataLoss", "false")
-    if settings.min_partitions:
-        reader = reader.option("minPartitions", settings.min_partitions)
-    return reader.load()
+    return reader.option("failOnDataLoss", "false").load()
 
 
-def results(source: DataFrame, settings: JobSettings, layout: Layout) -> DataFrame:
+def results(source: DataFrame, settings: JobSettings, shards: int) -> DataFrame:
     """Rows for Kafka's sink: one output, so that rows and state advance together."""
-    numbers = sql.array(*(sql.lit(number) for number in layout.numbers()))
     key = sql.coalesce(sql.col("key"), sql.lit(b""))
     appended_ms = sql.unix_millis(sql.col("timestamp"))
     observed = source.observe(
@@ -140,16 +175,18 @@ def results(source: DataFrame, settings: JobSettings, layout: Layout) -> DataFra
         sql.count(sql.lit(1)).alias("records"),
         sql.max(appended_ms).alias("newest_ms"),
     )
-    # A task for each of Kafka's partitions costs more than what it reads from most of them.
-    narrowed = observed if settings.min_partitions else observed.coalesce(layout.partitions)
-    spread = narrowed.select(
-        sql.get(numbers, sql.pmod(sql.xxhash64(key), sql.lit(layout.shards)).cast("int")).alias("shard"),
-        "partition",
-        "offset",
-        appended_ms.alias("appended_ms"),
-        "key",
-        "value",
-    ).select(*INPUT_COLUMNS)
+    spread = (
+        observed.coalesce(1)
+        .select(
+            sql.pmod(sql.xxhash64(key), sql.lit(shards)).cast("int").alias("shard"),
+            "partition",
+            "offset",
+            appended_ms.alias("appended_ms"),
+            "key",
+            "value",
+        )
+        .select(*INPUT_COLUMNS)
+    )
     topics = {kind: f"{settings.prefix}.{suffix}" for kind, suffix in TOPIC_OF.items()}
     processor = ShardProcessor(
         ShardRules(settings.default_rules, dict(settings.rules)), topics, settings.checkpoint

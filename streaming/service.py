@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from threading import Event
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Gauge
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -18,8 +20,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 from collectors.exposition import Exposition
 from collectors.metrics import CATALOGUE
 from streaming.archive import ARCHIVE_QUERY, keep_compact, start_archive
-from streaming.job import QUERY, start_accounting
+from streaming.checkpoint import CheckpointError
+from streaming.job import lane_query, settled, start_lane
+from streaming.kafka_options import AccessError
 from streaming.progress import Listener, Progress
+from streaming.samples_topic import TopicError
 from streaming.settings import JobSettings
 
 _log: Final = logging.getLogger("inflight.stream")
@@ -27,6 +32,7 @@ _log: Final = logging.getLogger("inflight.stream")
 _POLL_SECONDS: Final = 0.5
 _STUCK_SECONDS: Final = 60
 _STOP_SECONDS: Final = 4.0
+_WATCH_SECONDS: Final = 60
 _BACKOFF_SECONDS: Final = (1, 2, 5, 10, 30)
 
 Start = Callable[[SparkSession, JobSettings], StreamingQuery]
@@ -35,7 +41,7 @@ Start = Callable[[SparkSession, JobSettings], StreamingQuery]
 class _Runner:
     """One query: started, watched, and started again after a failure."""
 
-    def __init__(self, name: str, start: Start, progress: Progress) -> None:
+    def __init__(self, name: str, start: Start, progress: Progress, *, accounts: bool) -> None:
         self.name = name
         self.query: StreamingQuery | None = None
         self.trouble: str | None = "not started yet"
@@ -47,7 +53,7 @@ class _Runner:
         self._since = 0.0  # when something was seen to move
         self._due = 0.0
         progress.begin(name)
-        if name == QUERY:
+        if accounts:
             progress.begin_accounting(name)
 
     def poll(self, spark: SparkSession, settings: JobSettings) -> None:
@@ -129,15 +135,16 @@ class Service:
     def __init__(self, spark: SparkSession, settings: JobSettings, progress: Progress) -> None:
         self._spark = spark
         self._settings = settings
-        starts: Mapping[str, Start] = {QUERY: start_accounting}
+        self._progress = progress
+        self._trouble: str | None = "not started yet"
+        self._runners: list[_Runner] = []
         if settings.archive:
-            starts = {**starts, ARCHIVE_QUERY: start_archive}
-        self._runners = [_Runner(name, start, progress) for name, start in starts.items()]
+            self._runners.append(_Runner(ARCHIVE_QUERY, start_archive, progress, accounts=False))
         self._listener = Listener(progress, self._name_of)
         spark.streams.addListener(self._listener)
 
     def not_ready(self) -> str | None:
-        return next((runner.trouble for runner in self._runners if runner.trouble), None)
+        return self._trouble or next((runner.trouble for runner in self._runners if runner.trouble), None)
 
     def run(self, stopping: Event) -> None:
         """Until `stopping` is set; CheckpointError and AccessError pass through."""
@@ -146,6 +153,7 @@ class Service:
             arguments = (self._spark, archive, stopping)
             threading.Thread(target=keep_compact, args=arguments, name="compaction", daemon=True).start()
         try:
+            self._settle(stopping)
             while not stopping.is_set():
                 for runner in self._runners:
                     runner.poll(self._spark, self._settings)
@@ -155,6 +163,36 @@ class Service:
             for runner in self._runners:
                 runner.stop(deadline)
             self._spark.streams.removeListener(self._listener)
+
+    def _settle(self, stopping: Event) -> None:
+        """Find out how the job is spread, and with that its queries; wait while Kafka does not tell."""
+        for wait in itertools.chain(_BACKOFF_SECONDS, itertools.repeat(_BACKOFF_SECONDS[-1])):
+            if stopping.is_set():
+                return
+            try:
+                layout = settled(self._spark, self._settings)
+            except TopicError as error:
+                self._trouble = str(error)
+                _log.warning("%s; the next try is in %d s", error, wait)
+                stopping.wait(wait)
+                continue
+            self._trouble = None
+            break
+        for lane in range(layout.lanes):
+            start = functools.partial(start_lane, layout=layout, lane=lane)
+            self._runners.append(_Runner(lane_query(lane), start, self._progress, accounts=True))
+        threading.Thread(target=self._watch_topic, args=(stopping,), name="topic", daemon=True).start()
+
+    def _watch_topic(self, stopping: Event) -> None:
+        """Tell when somebody gave the topic more partitions: nothing reads them."""
+        while not stopping.wait(_WATCH_SECONDS):
+            try:
+                settled(self._spark, self._settings)
+            except CheckpointError as error:
+                self._trouble = str(error)
+                _log.error("%s", error)
+            except (TopicError, AccessError, Py4JError) as error:
+                _log.debug("%s", error)  # the queries say themselves that Kafka is away
 
     def _name_of(self, identity: str) -> str | None:
         return next((r.name for r in self._runners if r.query and str(r.query.id) == identity), None)

@@ -31,7 +31,7 @@ class KafkaAccess:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobSettings:
-    """None means: as the checkpoint says, or what suits the machine for a new one."""
+    """None means: as the checkpoint says."""
 
     kafka: KafkaAccess
     prefix: str
@@ -39,12 +39,11 @@ class JobSettings:
     default_rules: Rules
     rules: Mapping[str, Rules] = field(default_factory=dict)  # by path
     archive: str | None = None
-    shards: int | None = None
-    state_partitions: int | None = None
+    lanes: int | None = None
+    suited_lanes: int = 1  # of a new checkpoint, where nobody asks for a number
     trigger_ms: int = 1000
     archive_trigger_ms: int = 60_000
-    max_records: int = 10_000  # of a batch: bounds memory and a batch's time while catching up
-    min_partitions: int | None = None
+    max_records: int = 10_000  # of all lanes' batches: bounds memory and their time while catching up
     listen: str = "127.0.0.1:9753"
     version: str = ""
     config_hash: str = ""

@@ -41,13 +41,18 @@ MEASURED: Final = Costs(fixed=0.51, path=0.00047, sample=0.0000019)
 def need(paths: int, rate: float, *, window_seconds: float, costs: Costs = MEASURED) -> Need:
     """For so many paths with so many messages a second each."""
     samples = paths * rate
-    busy = costs.fixed + paths * costs.path + samples * costs.sample
-    cores = max(1, math.ceil(busy / costs.use))
+    wanted = cores(paths, samples, costs)
     bytes_a_second = int(samples * SAMPLE_BYTES + paths * RECORDS_A_SECOND * RECORD_BYTES)
     return Need(
-        cores=cores,
-        kafka_partitions=max(LEAST_PARTITIONS, 2 * cores),
+        cores=wanted,
+        kafka_partitions=max(LEAST_PARTITIONS, 2 * wanted),
         kafka_bytes_a_second=bytes_a_second,
         samples_topic_bytes=bytes_a_second * DAY_SECONDS,
         windows_a_day=int(paths * DAY_SECONDS / window_seconds),
     )
+
+
+def cores(paths: int, samples: float, costs: Costs) -> int:
+    """For so many samples a second of all paths together, and room to catch up."""
+    busy = costs.fixed + paths * costs.path + samples * costs.sample
+    return max(1, math.ceil(busy / costs.use))

@@ -101,8 +101,8 @@ _P50: Final = f'inflight_path_window_latency_seconds{{{P},basis="response",quant
 _SPOOL: Final = 'inflight_sink_spool_bytes{part="probe",site="s"}'
 _ROOM: Final = 'inflight_sink_spool_limit_bytes{part="probe",site="s"}'
 _ERRORS: Final = "inflight_exporter_accounting_errors_total"
-_PROGRESS: Final = 'inflight_stream_last_progress_timestamp_seconds{query="accounting"}'
-_LAG: Final = 'inflight_stream_lag_seconds{query="accounting"}'
+_PROGRESS: Final = 'inflight_stream_last_progress_timestamp_seconds{query="accounting-0"}'
+_LAG: Final = 'inflight_stream_lag_seconds{query="accounting-0"}'
 _BLIND: Final = "MonitorBlind"
 _STALLED: Final = "PipelineStalled"
 
@@ -170,7 +170,7 @@ MONITOR: Final = (
         "fires: no progress",
         {_ERRORS: "0x40", _PROGRESS: "0x40"},
         1,
-        ({"query": "accounting", "reason": "no progress"},),
+        ({"query": "accounting-0", "reason": "no progress"},),
     ),
     Case(_STALLED, "does not: it goes on", {_ERRORS: "0x40", _PROGRESS: "0+15x40", _LAG: "2x40"}, 5),
     Case(
@@ -178,7 +178,7 @@ MONITOR: Final = (
         "fires: behind",
         {_ERRORS: "0x40", _PROGRESS: "0+15x40", _LAG: "0+15x40"},
         6,
-        ({"query": "accounting", "reason": "behind"},),
+        ({"query": "accounting-0", "reason": "behind"},),
     ),
     Case(
         _STALLED,

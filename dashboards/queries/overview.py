@@ -82,5 +82,5 @@ QUEUES_AT_RISK: Final = expand(
 EVENTS: Final = expand(
     "min by (kind, text) (min_over_time(timestamp(event_active)[$__range:$__interval])) * 1000"
 )
-PROGRESS: Final = expand("time() - max(stream_last_progress_timestamp_seconds)")
+PROGRESS: Final = expand('time() - min(stream_last_progress_timestamp_seconds{query=~"accounting-.*"})')
 ERRORS: Final = expand("sum(increase(exporter_accounting_errors_total[$__range]))")

@@ -15,7 +15,7 @@ FRESHNESS_P50: Final = expand(
 )
 ERRORS: Final = expand("sum(increase(exporter_accounting_errors_total[$__range]))")
 LAG: Final = expand("max by (query) (stream_lag_seconds)")
-PROGRESS: Final = expand("time() - max(stream_last_progress_timestamp_seconds)")
+PROGRESS: Final = expand('time() - min(stream_last_progress_timestamp_seconds{query=~"accounting-.*"})')
 ENDS_UP: Final = expand('sum(probe_end_up{mesh=~"$mesh"}) / count(probe_end_up{mesh=~"$mesh"})')
 SPOOL: Final = expand(
     "max by (part, site) (sink_spool_bytes) / max by (part, site) (sink_spool_limit_bytes > 0)"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import click
 from rich.console import Console
 from rich.table import Table
@@ -11,9 +9,6 @@ from rich.table import Table
 from collectors.units import duration_ns, rate_per_second
 from deploy.errors import Problem
 from streaming.sizing import need
-
-_SHARDS_A_CORE: Final = 4  # so that cores can be added without a new checkpoint
-_LEAST_SHARDS: Final = 8
 
 
 @click.command(short_help="Tell how many cores and partitions a deployment needs.")
@@ -39,8 +34,7 @@ def command(paths: int, rate: str, window: str) -> None:
     table.add_column(justify="right")
     table.add_row("samples", f"{paths * messages:,.0f} /s")
     table.add_row("cores for the job", f"{found.cores}")
-    table.add_row("  --state-partitions", f"{found.cores}")
-    table.add_row("  --shards", f"{max(_LEAST_SHARDS, _SHARDS_A_CORE * found.cores)}")
+    table.add_row("  --lanes", f"{found.cores}")
     table.add_row("partitions of inflight.samples", f"{found.kafka_partitions}")
     table.add_row("bytes into Kafka", f"{_bytes(found.kafka_bytes_a_second)}/s")
     table.add_row("inflight.samples with its 24 hours", _bytes(found.samples_topic_bytes))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
+import os
 import re
 import threading
 from pathlib import Path
@@ -33,6 +35,8 @@ def command(config_file: Path, heap: str, cores: int | None, **options: Any) -> 
     checkpoint it begins with the oldest samples that Kafka has. `inflight submit` runs the same on a cluster.
     """
     settings = job_settings(load_config(config_file), **options)
+    here = cores or os.cpu_count() or 1
+    settings = dataclasses.replace(settings, suited_lanes=min(settings.suited_lanes, here))
     if not _HEAP.fullmatch(heap):
         raise Problem(f"--heap {heap}: write it like 768m or 2g")
     stop = threading.Event()

@@ -16,9 +16,11 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent.parent.parent))
 
+import _lanes
 import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
+from pyspark.sql.streaming.query import StreamingQuery
 from spark_job import RULES
 
 from collectors.record_codec import decode
@@ -45,9 +47,10 @@ def measure(name: str, bootstrap: str, topic: str, records: int, folder: Path) -
     tuned = name in {"inflight", "tuned"}
     spark = job.session(jvm.ensure().jars("spark"), local_heap=HEAP) if tuned else _as_it_comes()
     try:
-        query = SPARK[name](spark, bootstrap, topic, folder)
-        found = _watch(query, records, per_record=1 if name == "json" else 0)
-        query.stop()
+        started = SPARK[name](spark, bootstrap, topic, folder)
+        queries = started if isinstance(started, list) else [started]
+        found = _watch(queries, records, per_record=1 if name == "json" else 0)
+        _lanes.stop(queries)
     finally:
         spark.stop()
     return found
@@ -70,47 +73,42 @@ def _as_it_comes() -> SparkSession:
     return spark
 
 
-def _watch(query: Any, records: int, per_record: int) -> dict[str, float]:
-    """Until all is read, or enough; a batch counts by its own duration: a slow listener changes nothing."""
-    batches: dict[int, dict[str, Any]] = {}
-    spent: dict[int, float] = {}  # CPU seconds when so many rows were through
+def _watch(queries: list[StreamingQuery], records: int, per_record: int) -> dict[str, float]:
+    """Until all is read, or enough. Of several queries the rates add up, while all of them are busy."""
+    spent: dict[int, float] = {}  # CPU seconds when so many records were through
     while True:
         time.sleep(1)
-        if not query.isActive:
-            raise RuntimeError(f"the query ended: {query.exception()}")
-        for progress in query.recentProgress:
-            raw = progress if isinstance(progress, dict) else json.loads(progress.json)
-            if raw["numInputRows"]:
-                batches[raw["batchId"]] = raw
-        through = sum(batch["numInputRows"] for batch in batches.values())
+        each = [_lanes.batches(query) for query in queries]
+        batches = [batch for of_query in each for batch in of_query]
+        through = sum(batch.records for batch in batches)
         spent[through] = cpu_seconds()
-        if through >= records or sum(map(_took, batches.values())) >= WARM_SECONDS + ENOUGH_SECONDS:
+        elapsed = max((batch.ended for batch in batches), default=0.0) - _first(batches)
+        if through >= records or elapsed >= WARM_SECONDS + ENOUGH_SECONDS:
             break
-    ordered = [batch for _, batch in sorted(batches.items())]
-    warm_seconds = min(WARM_SECONDS, WARM_SHARE * sum(map(_took, ordered)))
-    warm, elapsed = 0, 0.0
-    while elapsed < warm_seconds:
-        elapsed += _took(ordered[warm])
-        warm += 1
-    counted = ordered[warm:]
-    seconds = sum(map(_took, counted))
-    rows = sum(batch["numInputRows"] for batch in counted)
+    from_time = _first(batches) + min(WARM_SECONDS, WARM_SHARE * elapsed)
+    until = min(of_query[-1].ended for of_query in each)
+    counted = [[b for b in of_query if b.began >= from_time and b.ended <= until] for of_query in each]
+    rate = sum(sum(b.records for b in own) / (own[-1].ended - own[0].began) for own in counted)
     # Half of the records hold samples, the others are ledgers.
-    samples_a_row = per_record or int(os.environ["SAMPLES_PER_RECORD"]) / 2
-    samples = rows * samples_a_row
-    found = {"samples_per_second": samples / seconds, "seconds": seconds, "batches": float(len(counted))}
-    before = sum(batch["numInputRows"] for batch in ordered[:warm])
+    samples_a_record = per_record or int(os.environ["SAMPLES_PER_RECORD"]) / 2
+    steady = [batch for own in counted for batch in own]
+    found = {
+        "samples_per_second": rate * samples_a_record,
+        "seconds": until - from_time,
+        "batches": float(len(steady)),
+    }
+    before = sum(batch.records for batch in batches if batch.began < from_time)
     measured = [(through, cpu) for through, cpu in sorted(spent.items()) if through >= before]
     (first, first_cpu), (last, last_cpu) = measured[0], measured[-1]
     if last > first:
-        found["cpu_seconds_a_million"] = (last_cpu - first_cpu) / (last - first) / samples_a_row * 1e6
+        found["cpu_seconds_a_million"] = (last_cpu - first_cpu) / (last - first) / samples_a_record * 1e6
     for phase in ("addBatch", "queryPlanning", "walCommit", "commitOffsets", "latestOffset"):
-        found[f"{phase}_seconds"] = sum(b["durationMs"].get(phase, 0) for b in counted) / 1e3 / len(counted)
+        found[f"{phase}_seconds"] = sum(b.phases.get(phase, 0.0) for b in steady) / len(steady)
     return found
 
 
-def _took(batch: dict[str, Any]) -> float:
-    return float(batch["durationMs"]["triggerExecution"]) / 1e3
+def _first(batches: list[_lanes.Batch]) -> float:
+    return min((batch.began for batch in batches), default=0.0)
 
 
 def cpu_seconds() -> float:
@@ -132,14 +130,14 @@ def _settings(bootstrap: str, topic: str, folder: Path) -> JobSettings:
         prefix=topic.removesuffix(".samples"),
         checkpoint=str(folder / "inflight"),
         default_rules=RULES,
+        lanes=os.cpu_count() or 1,
         trigger_ms=1,
         max_records=BATCH_RECORDS,
     )
 
 
 def _inflight(spark: SparkSession, bootstrap: str, topic: str, folder: Path) -> Any:
-    spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", "1000")
-    return job.start_accounting(spark, _settings(bootstrap, topic, folder))
+    return _lanes.start(spark, _settings(bootstrap, topic, folder))
 
 
 def _read(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
+import os
 import statistics
 import threading
 import time
 from pathlib import Path
-from typing import Any
 
+import _lanes
 from _job_processes import cpu_seconds
 from _streaming_feed import Feed, live_records, path_name, second_end_ns
 from kafka import KafkaConsumer, TopicPartition
@@ -18,9 +18,10 @@ from spark_job import RULES
 
 from collectors.load import parse
 from collectors.records import SECOND_NS
-from streaming import job, rows
+from streaming import rows
 from streaming.exporter import Exporter
 from streaming.settings import JobSettings, KafkaAccess
+from streaming.sizing import MEASURED, cores
 
 WARM_SECONDS = 12  # of the load; start-up and compilation are not counted
 _PUBLISHED_NS = 60_000_000  # a probe publishes a second so long after its end
@@ -42,10 +43,10 @@ def measure(
         prefix=prefix,
         checkpoint=str(folder / prefix),
         default_rules=RULES,
+        lanes=min(cores(paths, paths * rate, MEASURED), os.cpu_count() or 1),
         max_records=10 * 2 * paths,
     )
-    spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", "1000")
-    query = job.start_accounting(spark, settings)
+    queries = _lanes.start(spark, settings)
     seen: dict[str, list[tuple[int, int]]] = {}
     stop = threading.Event()
     reader = threading.Thread(target=_export, args=(bootstrap, settings.live_topic, seen, stop), daemon=True)
@@ -53,13 +54,13 @@ def measure(
     spent: list[tuple[float, float]] = []
     _send(bootstrap, settings.samples_topic, made, start, spent)
     time.sleep(6)
-    progress = [_raw(each) for each in query.recentProgress]
+    batches = [batch for query in queries for batch in _lanes.batches(query)]
     stop.set()
-    query.stop()
+    _lanes.stop(queries)
     reader.join(10)
     ages = sorted(_ages(seen, load, start, time.time_ns()))
-    counted = [each for each in progress if _began(each) >= start + WARM_SECONDS and each["numInputRows"]]
-    took = sorted(each["durationMs"]["triggerExecution"] / 1e3 for each in counted) or [float(seconds)]
+    took = sorted(batch.seconds for batch in batches if batch.began >= start + WARM_SECONDS)
+    took = took or [float(seconds)]
     return {
         "freshness_p50_seconds": ages[len(ages) // 2],
         "freshness_p99_seconds": ages[len(ages) * 99 // 100],
@@ -127,13 +128,3 @@ def _ages(
             seen_ns = visible[at][1] if at < len(visible) else ended_ns
             found += [(seen_ns - end_ns) / 1e9 + step / _GRID for step in range(_GRID)]
     return found
-
-
-def _raw(progress: Any) -> dict[str, Any]:
-    found: dict[str, Any] = progress if isinstance(progress, dict) else json.loads(progress.json)
-    return found
-
-
-def _began(progress: dict[str, Any]) -> float:
-    moment = time.strptime(progress["timestamp"][:19], "%Y-%m-%dT%H:%M:%S")
-    return float(time.mktime(moment) - time.timezone)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import _lanes
 import numpy as np
 from _job_processes import resident
 from _streaming_feed import Feed, path_name, second_end_ns
@@ -14,10 +15,9 @@ from synthetic import Flow
 
 from collectors.paths import Rules
 from collectors.records import SECOND_NS
-from streaming import job
 from streaming.settings import JobSettings, KafkaAccess
 
-PATHS, RATE = 50, 100
+PATHS, RATE, LANES = 50, 100, 1
 # The horizon is short: until it is reached, state grows by design.
 RULES = Rules(5 * SECOND_NS, 10 * SECOND_NS, 60 * SECOND_NS, 180 * SECOND_NS)
 _EVERY_SECONDS = 10
@@ -32,10 +32,11 @@ def measure(
     settings = JobSettings(
         kafka=KafkaAccess(servers=(bootstrap,)),
         prefix="memory",
+        lanes=LANES,
         checkpoint=str(folder / "memory"),
         default_rules=RULES,
     )
-    query = job.start_accounting(spark, settings)
+    queries = _lanes.start(spark, settings)
     start = int(time.time()) + 2
     flows = [Flow(path_name(n), RATE, lose_every=1_009, start_second=start) for n in range(PATHS)]
     feed = Feed(bootstrap)
@@ -52,10 +53,11 @@ def measure(
             say(
                 f"memory after {second} s: { {name: size // _MIB for name, size in seen[-1][1].items()} } MiB"
             )
-    lag_records = sum(float(source["inputRowsPerSecond"] or 0) for source in query.lastProgress["sources"])
-    query.stop()
+    last = [query.lastProgress or {"sources": []} for query in queries]
+    input_records = sum(float(each["inputRowsPerSecond"] or 0) for one in last for each in one["sources"])
+    _lanes.stop(queries)
     counted = [(second, sizes) for second, sizes in seen if second >= seconds * _WARM_SHARE]
-    found = {"memory_run_seconds": float(seconds), "memory_input_records_a_second": lag_records}
+    found = {"memory_run_seconds": float(seconds), "memory_input_records_a_second": input_records}
     for name in ("java", "python"):
         times = np.array([second for second, _ in counted], float)
         sizes = np.array([sizes.get(name, 0) for _, sizes in counted], float) / _MIB

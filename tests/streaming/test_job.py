@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+import urllib.error
 import urllib.request
 import uuid
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from certificates import Authority
 from helpers import wait_until
+from kafka.admin import KafkaAdminClient
 from prometheus_client import CollectorRegistry
 from pyspark.sql import SparkSession
 from spark_job import RULES, consume, expected, letters, produce, window_rows
@@ -24,9 +26,10 @@ from deploy.in_process import InProcess
 from streaming import checkpoint, rows, service
 from streaming.checkpoint import CheckpointError
 from streaming.exporter import Exporter
+from streaming.job import settled
+from streaming.lanes import Layout
 from streaming.rows import WindowRow
 from streaming.settings import JobSettings, KafkaAccess
-from streaming.shards import spark_partition
 
 if TYPE_CHECKING:
     from deploy.embedded.guarded import Guard
@@ -47,6 +50,7 @@ def settings(kafka: Kafka, tmp_path: Path) -> JobSettings:
         prefix=prefix,
         checkpoint=str(tmp_path / "checkpoint"),
         default_rules=RULES,
+        lanes=2,
         trigger_ms=200,
         max_records=300,
         listen="127.0.0.1:0",
@@ -91,10 +95,16 @@ def metric(url: str, line: str) -> float:
     return 0.0
 
 
+def lanes_sum(url: str, name: str, label: str = "") -> float:
+    """Of a metric of the lanes, with one more label."""
+    lines = (f'inflight_stream_{name}{{query="accounting-{lane}"{label}}}' for lane in range(3))
+    return sum(metric(url, line) for line in lines)
+
+
 def read_all(url: str, records: int) -> None:
     """Wait until the job has read so many records."""
     wait_until(
-        lambda: metric(url, 'inflight_stream_records_total{query="accounting"}') >= records,
+        lambda: lanes_sum(url, "records_total") >= records,
         240,
         f"{records} records read",
     )
@@ -108,15 +118,15 @@ def test_rows_are_those_of_accounting_in_process(spark: SparkSession, settings: 
     count = produce(bootstrap, topic, [*first, ("path-1", b"nonsense"), ("path-2", first[0][1])])
     with running(spark, settings) as url:
         read_all(url, count)
-        assert metric(url, 'inflight_stream_dead_letters_total{query="accounting",reason="malformed"}') == 1
-        assert metric(url, 'inflight_stream_dead_letters_total{query="accounting",reason="alien"}') == 1
-        assert metric(url, 'inflight_stream_records_lost_total{query="accounting"}') == 0
+        assert lanes_sum(url, "dead_letters_total", ',reason="malformed"') == 1
+        assert lanes_sum(url, "dead_letters_total", ',reason="alien"') == 1
+        assert lanes_sum(url, "records_lost_total") == 0
         assert get(f"{url}/-/ready") == "ready\n"
     repeats = first[:50]
     count = produce(bootstrap, topic, [*second, *repeats])
     with running(spark, dataclasses.replace(settings, max_records=1000)) as url:
         read_all(url, count)
-        assert metric(url, 'inflight_stream_ignored_total{query="accounting",reason="repeats"}') == 50
+        assert lanes_sum(url, "ignored_total", ',reason="repeats"') == 50
         assert metric(url, "inflight_stream_state_rows") > 0
     found, repeated = window_rows(bootstrap, settings.windows_topic)
     assert len(found) == 12 * 6
@@ -158,7 +168,7 @@ def test_inflight_run_gives_the_jobs_rows(spark: SparkSession, settings: JobSett
 
 
 def test_a_lost_checkpoint_gives_the_same_rows_again(spark: SparkSession, settings: JobSettings) -> None:
-    """The job rebuilds from Kafka, with other shards; whoever drops repeats counts nothing twice."""
+    """The job rebuilds from Kafka, with other lanes; whoever drops repeats counts nothing twice."""
     bootstrap = settings.kafka.servers[0]
     records = [(flow.path, value) for at in range(25) for flow in FLOWS[:4] for value in flow.second(at)]
     count = produce(bootstrap, settings.samples_topic, records)
@@ -166,7 +176,7 @@ def test_a_lost_checkpoint_gives_the_same_rows_again(spark: SparkSession, settin
         read_all(url, count)
     before, repeated = window_rows(bootstrap, settings.windows_topic)
     assert (len(before), repeated) == (4 * 3, 0)
-    other = dataclasses.replace(settings, checkpoint=f"{settings.checkpoint}-2", shards=3, state_partitions=1)
+    other = dataclasses.replace(settings, checkpoint=f"{settings.checkpoint}-2", lanes=3)
     with running(spark, other) as url:
         read_all(url, count)
     assert window_rows(bootstrap, settings.windows_topic) == (before, 4 * 3)
@@ -174,36 +184,67 @@ def test_a_lost_checkpoint_gives_the_same_rows_again(spark: SparkSession, settin
 
 def test_a_checkpoint_keeps_its_layout(spark: SparkSession, settings: JobSettings) -> None:
     """What it was begun with holds where nothing is asked for; anything else is refused, with the way out."""
-    begun = dataclasses.replace(settings, shards=6, state_partitions=3)
-    layout = checkpoint.layout(spark, begun)
-    assert checkpoint.layout(spark, settings) == layout
+    begun = dataclasses.replace(settings, lanes=3)
+    layout = checkpoint.layout(spark, begun, lambda: 12)
+    assert layout == Layout(3, 12)
+    whatever = dataclasses.replace(settings, lanes=None)
+    assert checkpoint.layout(spark, whatever, lambda: 1) == layout
     for changed, said in (
-        ({"shards": 8}, r"begun with shards = 6, now 8 is asked for: .*new --checkpoint"),
-        ({"state_partitions": 2}, "state partitions = 3, now 2"),
+        ({"lanes": 2}, r"begun with lanes = 3, now 2 is asked for: .*new --checkpoint"),
         ({"prefix": "other"}, "samples topic = "),
     ):
         with pytest.raises(CheckpointError, match=said):
-            checkpoint.layout(spark, dataclasses.replace(settings, **changed))
+            checkpoint.layout(spark, dataclasses.replace(whatever, **changed), lambda: 12)
     folder = Path(settings.checkpoint)
-    (folder / "inflight.json").write_text('{"v": 2}')
+    (folder / "inflight.json").write_text('{"v": 1}')
     with pytest.raises(CheckpointError, match=r"Checksum error.*give a new --checkpoint"):
-        checkpoint.layout(spark, settings)
+        checkpoint.layout(spark, whatever, lambda: 12)
     (folder / ".inflight.json.crc").unlink()
-    with pytest.raises(CheckpointError, match="is of version 2, this job knows version 1"):
-        checkpoint.layout(spark, settings)
+    with pytest.raises(CheckpointError, match="is of version 1, this job knows version 2"):
+        checkpoint.layout(spark, whatever, lambda: 12)
     (folder / "inflight.json").rename(folder / "other.json")
     with pytest.raises(CheckpointError, match=r"holds files, but no inflight\.json"):
-        checkpoint.layout(spark, settings)
+        checkpoint.layout(spark, whatever, lambda: 12)
 
 
-def test_shards_go_where_the_layout_says(spark: SparkSession) -> None:
-    """Spark's own hash of 32-bit integers, asked for here."""
-    asked = (
-        spark.range(-50, 50)
-        .selectExpr("cast(id as int) id", "pmod(hash(cast(id as int)), 7) place")
-        .collect()
-    )
-    assert [spark_partition(row.id, 7) for row in asked] == [row.place for row in asked]
+def test_a_topic_with_more_partitions_than_before_is_refused(
+    spark: SparkSession, settings: JobSettings
+) -> None:
+    """Paths have records in two of them then, and nothing would read the new ones."""
+    assert settled(spark, settings) == Layout(2, 12)
+    admin = KafkaAdminClient(bootstrap_servers=settings.kafka.servers[0])
+    admin.create_partitions({settings.samples_topic: 13})
+    admin.close()
+    wait_until(lambda: _refused(spark, settings), 30, "the new partition")
+
+
+def _refused(spark: SparkSession, settings: JobSettings) -> bool:
+    try:
+        settled(spark, settings)
+    except CheckpointError as error:
+        return "has 13 partitions, and had 12" in str(error)
+    return False
+
+
+def test_a_job_waits_for_its_topic(spark: SparkSession, settings: JobSettings, kafka: Kafka) -> None:
+    """It says what it waits for, and begins when the topic is there."""
+    prefix = f"later-{uuid.uuid4().hex[:8]}"
+    later = dataclasses.replace(settings, prefix=prefix)
+    with running(spark, later) as url:
+        wait_until(lambda: "does not tell of the topic" in not_ready(url), 60, "the reason")
+        kafka.make_topics(prefix)
+        records = [(FLOWS[0].path, value) for value in FLOWS[0].second(0)]
+        count = produce(kafka.bootstrap, later.samples_topic, records)
+        read_all(url, count)
+
+
+def not_ready(url: str) -> str:
+    """Why it is not."""
+    try:
+        get(f"{url}/-/ready")
+    except urllib.error.HTTPError as error:
+        return error.read().decode()
+    return ""
 
 
 def test_kafka_by_tls_and_a_password(

@@ -85,8 +85,9 @@ def own_kafka(tmp_path: Path) -> Iterator[Kafka]:
 
 
 def batches(checkpoint: Path) -> int:
-    """How many are committed."""
-    return max((int(f.name) for f in (checkpoint / "accounting" / "commits").glob("[0-9]*")), default=-1) + 1
+    """How many are committed, of all lanes."""
+    lanes = [folder.glob("[0-9]*") for folder in checkpoint.glob("accounting-*/commits")]
+    return sum(max((int(file.name) for file in lane), default=-1) + 1 for lane in lanes)
 
 
 def reached(checkpoint: Path, wanted: int) -> bool:

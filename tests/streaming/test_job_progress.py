@@ -14,7 +14,7 @@ NOW = 1_700_000_100.0
 def report(**changes: Any) -> dict[str, Any]:
     """As Spark 4.2 told it of a batch, cut to what is used."""
     return {
-        "name": "accounting",
+        "name": "accounting-0",
         "batchId": 3,
         "durationMs": {"addBatch": 400, "getBatch": 0, "triggerExecution": 600, "walCommit": 20},
         "numInputRows": 28,
@@ -36,15 +36,15 @@ def report(**changes: Any) -> dict[str, Any]:
 
 def value(registry: CollectorRegistry, name: str, **labels: str) -> float | None:
     """Of the accounting's series."""
-    return registry.get_sample_value(f"inflight_stream_{name}", {"query": "accounting", **labels})
+    return registry.get_sample_value(f"inflight_stream_{name}", {"query": "accounting-0", **labels})
 
 
 def test_a_report_is_counted() -> None:
     """Records, samples, what was put aside, phases, and the size of the state."""
     registry = CollectorRegistry()
     progress = Progress(registry, lambda: NOW)
-    progress.begin("accounting")
-    progress.begin_accounting("accounting")
+    progress.begin("accounting-0")
+    progress.begin_accounting("accounting-0")
     assert value(registry, "dead_letters_total", reason="malformed") == 0
     progress.apply(report())
     progress.apply(report())
@@ -59,7 +59,7 @@ def test_a_report_is_counted() -> None:
     assert value(registry, "state_bytes") == 2207728
     assert value(registry, "last_progress_timestamp_seconds") == NOW
     assert value(registry, "records_lost_total") == 0
-    assert progress.batches == {"accounting": 2}
+    assert progress.batches == {"accounting-0": 2}
 
 
 def test_lag_is_the_age_of_the_newest_record_read_while_there_are_more() -> None:
@@ -72,7 +72,7 @@ def test_lag_is_the_age_of_the_newest_record_read_while_there_are_more() -> None
     behind["sources"][0]["latestOffset"] = {"t.samples": {"0": 500, "1": 48}}
     progress.apply(behind)
     assert value(registry, "lag_seconds") == 10.0
-    progress.idle("accounting")
+    progress.idle("accounting-0")
     assert value(registry, "lag_seconds") == 0
 
 
@@ -90,7 +90,7 @@ def test_a_first_batch_has_no_start() -> None:
     """Nor have partitions that were added since: nothing is taken for lost."""
     registry = CollectorRegistry()
     progress = Progress(registry, lambda: NOW)
-    progress.begin("accounting")
+    progress.begin("accounting-0")
     first = report()
     first["sources"][0]["startOffset"] = None
     progress.apply(first)

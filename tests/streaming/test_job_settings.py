@@ -54,9 +54,9 @@ def test_settings_hold_the_rules_of_every_path(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("paths", "rate", "records"),
     [
-        (200, 1_000, 12_201),  # 42 bytes a sample, 1,000 a record: 8.8 MB a second, 256 MiB are 30.5 s
+        (200, 1_000, 24_031),  # 20 bytes a sample, 1,170 a record: 4.468 MB a second, 256 MiB are 60.1 s
         (3_000, 30, 50_000),  # the most
-        (1, 10_000, 2_000),  # the least
+        (1, 20_000, 2_000),  # the least
     ],
 )
 def test_a_batch_is_bounded_by_the_bytes_of_the_paths_records(paths: int, rate: int, records: int) -> None:
@@ -65,6 +65,16 @@ def test_a_batch_is_bounded_by_the_bytes_of_the_paths_records(paths: int, rate: 
     text += "".join(f"  p{n}: {{from: e, to: e, address: a{n}, rate: {rate}/s}}\n" for n in range(paths))
     told = job_settings(parse(text, "a.yaml"), checkpoint="/cp", trigger="1s")
     assert told.max_records == records
+
+
+@pytest.mark.parametrize(("paths", "rate", "lanes"), [(5, 10, 1), (200, 1_000, 2), (2_000, 100, 4)])
+def test_lanes_are_as_many_as_the_paths_need_cores(paths: int, rate: int, lanes: int) -> None:
+    """0.51 cores, 0.00047 a path and 0.0000019 a sample, and six tenths of them in use."""
+    text = "version: 1\nsite: a\nkafka: {servers: [k:1]}\nendpoints: {e: {url: amqp://e}}\npaths:\n"
+    text += "".join(f"  p{n}: {{from: e, to: e, address: a{n}, rate: {rate}/s}}\n" for n in range(paths))
+    told = job_settings(parse(text, "a.yaml"), checkpoint="/cp", trigger="1s")
+    assert told.suited_lanes == lanes
+    assert told.lanes is None
 
 
 def test_settings_name_secrets_files_only(tmp_path: Path) -> None:

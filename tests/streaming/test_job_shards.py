@@ -2,44 +2,33 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streaming.lanes import Layout
 from streaming.packing import StateError, pack, unpack
 from streaming.shard_windows import ShardWindows
-from streaming.shards import Layout, spark_partition
 
 SECOND = 1_000_000_000
 
 
-def test_a_number_goes_where_spark_sends_it() -> None:
-    """The values are Spark's own: `SELECT hash(0), hash(1), hash(2)`; test_job.py asks it for more."""
-    spark_hash = {0: 933211791, 1: -559580957, 2: 1765031574}
-    for number, hashed in spark_hash.items():
-        for partitions in (2, 3, 7, 200):
-            assert spark_partition(number, partitions) == hashed % partitions
-
-
-@given(st.integers(1, 16), st.integers(1, 64))
-def test_shards_are_spread_evenly(partitions: int, shards: int) -> None:
-    """No state partition has two shards more than another, and no number stands for two shards."""
-    if partitions > shards:
+@given(st.integers(1, 24), st.integers(1, 24))
+def test_each_partition_is_one_lanes(lanes: int, partitions: int) -> None:
+    """No lane has two more than another."""
+    if lanes > partitions:
         return
-    numbers = Layout(shards, partitions).numbers()
-    assert len(set(numbers)) == shards
-    share = Counter(spark_partition(number, partitions) for number in numbers)
-    assert max(share.values()) - min(share.values()) <= 1
-    assert len(share) == partitions
+    layout = Layout(lanes, partitions)
+    read = [layout.partitions_of(lane) for lane in range(lanes)]
+    assert sorted(number for each in read for number in each) == list(range(partitions))
+    assert max(map(len, read)) - min(map(len, read)) <= 1
 
 
-@pytest.mark.parametrize(("shards", "partitions"), [(0, 1), (4, 5), (8, 0), (5000, 2)])
-def test_a_layout_that_cannot_be_is_refused(shards: int, partitions: int) -> None:
+@pytest.mark.parametrize(("lanes", "partitions"), [(0, 1), (5, 4), (8, 0), (5000, 6000)])
+def test_a_layout_that_cannot_be_is_refused(lanes: int, partitions: int) -> None:
     """Before anything is written to a checkpoint."""
-    with pytest.raises(ValueError, match="shards over"):
-        Layout(shards, partitions)
+    with pytest.raises(ValueError, match="lanes over"):
+        Layout(lanes, partitions)
 
 
 @given(st.dictionaries(st.text(max_size=20), st.binary(max_size=50), max_size=8))

@@ -1,0 +1,38 @@
+"""How many partitions the samples topic has: asked of Kafka with the job's own client and login."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+_WAIT_MS: Final = 10_000
+
+
+class TopicError(Exception):
+    """Kafka does not tell of the topic, now."""
+
+
+def partitions(spark: SparkSession, access: Mapping[str, str], topic: str) -> int:
+    """How many there are; `access` are Spark's options of it."""
+    jvm: Any = spark._jvm  # noqa: SLF001 -- the only way to the JVM's Kafka client from Python
+    options = jvm.java.util.HashMap()
+    for name, value in access.items():
+        options.put(name.removeprefix("kafka."), value)
+    options.put("default.api.timeout.ms", str(_WAIT_MS))
+    options.put("request.timeout.ms", str(_WAIT_MS))
+    try:
+        admin = jvm.org.apache.kafka.clients.admin.AdminClient.create(options)
+        try:
+            told = admin.describeTopics(jvm.java.util.List.of(topic)).allTopicNames().get()
+            return int(told.get(topic).partitions().size())
+        finally:
+            admin.close(jvm.java.time.Duration.ofSeconds(1))
+    except Py4JJavaError as error:
+        cause = error.java_exception.getCause() or error.java_exception
+        said = f"{cause.getClass().getSimpleName()}: {cause.getMessage()}"
+        raise TopicError(
+            f"Kafka does not tell of the topic {topic} ({said[:300]}); `inflight setup topics` makes it"
+        ) from None

@@ -1,0 +1,58 @@
+"""The job's queries, all lanes together, and what they tell of their batches."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any, NamedTuple
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from streaming import job
+from streaming.settings import JobSettings
+
+
+class Batch(NamedTuple):
+    """One that read something; `began` is a wall time."""
+
+    began: float
+    seconds: float
+    records: int
+    phases: dict[str, float]
+
+    @property
+    def ended(self) -> float:
+        return self.began + self.seconds
+
+
+def start(spark: SparkSession, settings: JobSettings) -> list[StreamingQuery]:
+    """As `inflight stream` starts them."""
+    spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", "1000")
+    layout = job.settled(spark, settings)
+    return [job.start_lane(spark, settings, layout, lane) for lane in range(layout.lanes)]
+
+
+def stop(queries: list[StreamingQuery]) -> None:
+    for query in queries:
+        query.stop()
+
+
+def batches(query: StreamingQuery) -> list[Batch]:
+    """Its batches so far, in order."""
+    if not query.isActive:
+        raise RuntimeError(f"the query ended: {query.exception()}")
+    found = {}
+    for progress in query.recentProgress:
+        raw: dict[str, Any] = progress if isinstance(progress, dict) else json.loads(progress.json)
+        if raw["numInputRows"]:
+            phases = {name: took / 1e3 for name, took in raw["durationMs"].items()}
+            at = _moment(raw["timestamp"])
+            found[raw["batchId"]] = Batch(at, phases["triggerExecution"], raw["numInputRows"], phases)
+    return [batch for _, batch in sorted(found.items())]
+
+
+def _moment(text: str) -> float:
+    """Of a time like 2026-01-31T12:00:00.123Z."""
+    whole = time.mktime(time.strptime(text[:19], "%Y-%m-%dT%H:%M:%S")) - time.timezone
+    return float(whole) + float(text[19:].rstrip("Z") or 0)

@@ -45,7 +45,7 @@ class BadHistogram(ValueError):  # noqa: N818 -- it is the histogram that is bad
 
 def indexes(values_ns: Ints, extremes_ns: tuple[int, int] | None = None) -> Indexes:
     """The bucket of each value; below 0 counts as 0, above an hour as an hour. Give extremes where known."""
-    if not len(values_ns):
+    if not values_ns.size:
         return _NONE
     least, most = extremes_ns or (int(values_ns.min()), int(values_ns.max()))
     if least < 0 or most > HIGHEST_NS:
@@ -55,7 +55,7 @@ def indexes(values_ns: Ints, extremes_ns: tuple[int, int] | None = None) -> Inde
     found >>= _MANTISSA_SHIFT
     found -= _OFFSET
     if least < _LINEAR:
-        found = np.where(values_ns < _LINEAR, values_ns, found)
+        np.copyto(found, values_ns, where=values_ns < _LINEAR)
     return found.astype(np.uint16)
 
 
@@ -139,12 +139,7 @@ class Histogram:
 
     def encode(self) -> str:
         """HdrHistogram V2, compressed, base64."""
-        keys, counts = self.pairs()
-        payload = _digits(_words(keys, counts))[0].tobytes() if len(keys) else b""
-        inner = _INNER.pack(_COOKIE_INNER, len(payload), 0, DIGITS, LOWEST_NS, HIGHEST_NS, 1.0)
-        squeeze = zlib.compressobj(strategy=zlib.Z_HUFFMAN_ONLY)  # nothing repeats: looking for it takes time
-        squeezed = squeeze.compress(inner + payload) + squeeze.flush()
-        return base64.b64encode(_OUTER.pack(_COOKIE_OUTER, len(squeezed)) + squeezed).decode("ascii")
+        return encode_all([self])[0]
 
     def _compact(self) -> None:
         if not self._pending:
@@ -183,6 +178,20 @@ class Histogram:
         self._keys, self._counts = (used + base).astype(np.uint16), dense[used]
 
 
+def encode_all(histograms: Sequence[Histogram]) -> list[str]:
+    """Each of them encoded; together they take little longer than one."""
+    pairs = [each.pairs() for each in histograms]
+    payload, ends = _payload(pairs)
+    return [_squeezed(payload[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def _squeezed(payload: bytes) -> str:
+    inner = _INNER.pack(_COOKIE_INNER, len(payload), 0, DIGITS, LOWEST_NS, HIGHEST_NS, 1.0)
+    squeeze = zlib.compressobj(strategy=zlib.Z_HUFFMAN_ONLY)  # nothing repeats: looking for it takes time
+    squeezed = squeeze.compress(inner + payload) + squeeze.flush()
+    return base64.b64encode(_OUTER.pack(_COOKIE_OUTER, len(squeezed)) + squeezed).decode("ascii")
+
+
 def _summed(keys: Indexes, counts: Ints) -> tuple[Indexes, Ints]:
     """Keys in any order, each once and ascending, with the sums of their counts."""
     order = keys.argsort(kind="stable")
@@ -215,15 +224,30 @@ def decode(text: str) -> Histogram:
     return _from_words(_unzigzag(_read_varints(np.frombuffer(inner, np.uint8, offset=_INNER.size))))
 
 
-def _words(keys: Indexes, counts: Ints) -> Ints:
+def _payload(pairs: Sequence[tuple[Indexes, Ints]]) -> tuple[bytes, list[int]]:
+    """The payloads of several histograms in one, and where each ends."""
+    lengths = [len(keys) for keys, _ in pairs]
+    if not any(lengths):
+        return b"", [0] * len(pairs)
+    keys, counts = (np.concatenate(columns) for columns in zip(*pairs, strict=True))
+    starts = [sum(lengths[:place]) for place, length in enumerate(lengths) if length]
+    words, words_to = _words(keys, counts, starts)
+    digits, sizes = _digits(words)
+    bytes_to = sizes.cumsum()
+    last = [sum(lengths[: place + 1]) - 1 for place in range(len(lengths))]
+    return digits.tobytes(), [int(bytes_to[words_to[place] - 1]) if place >= 0 else 0 for place in last]
+
+
+def _words(keys: Indexes, counts: Ints, starts: list[int]) -> tuple[Ints, Ints]:
     """The counts in order, with each run of zeros before one as a negative number, or 0 for a single one.
 
-    In zigzag: a word's lowest bit is its sign.
+    In zigzag: a word's lowest bit is its sign. Histograms begin at `starts`; the words of each key end where
+    the second array says.
     """
-    zeros = np.empty(len(keys), np.int64)
-    zeros[0], zeros[1:] = keys[0], keys[1:]
+    zeros = keys.astype(np.int64)
     zeros[1:] -= keys[:-1]
     zeros[1:] -= 1
+    zeros[starts] = keys[starts]
     before = zeros.nonzero()[0]
     sizes = np.ones(len(keys), np.int64)
     sizes[before] = 2
@@ -233,7 +257,7 @@ def _words(keys: Indexes, counts: Ints) -> Ints:
     runs = (zeros[before] << 1) - 1
     runs[runs == 1] = 0
     words[ends[before] - 2] = runs
-    return words
+    return words, ends
 
 
 def _from_words(words: Ints) -> Histogram:

@@ -12,6 +12,7 @@ from collectors.records import SECOND_NS, UNSENT_REASONS, Header
 from streaming import rows
 from streaming.accounting import classes
 from streaming.accounting.classes import Tally
+from streaming.accounting.measure import latencies
 from streaming.accounting.members import View
 from streaming.accounting.window import Window
 from streaming.rows import CLASSES, Jitter, Named, WindowRow
@@ -107,6 +108,7 @@ def final(about: About, rules: Rules, window: Window, view: View, outages: Outag
     }
     flags = _flags(about, window, view, tally)
     slowest = samples.slowest
+    response, service = latencies((samples.response, samples.service))
     return {
         **about.named(),
         "window_start_ns": window.start_ns,
@@ -133,8 +135,8 @@ def final(about: About, rules: Rules, window: Window, view: View, outages: Outag
         "unsent": unsent,
         "sent_bytes": sum(each.body_bytes for each in told),
         "received_bytes": window.counts["received_bytes"],
-        "response": samples.response.latency(),
-        "service": samples.service.latency(),
+        "response": response,
+        "service": service,
         "jitter": _jitter(window),
         "outage_ns": outage_ns,
         "outage_since_ns": window.outage_since_ns,

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from collectors.records import Received
-from streaming.accounting.measure import Measure
+from streaming.accounting.measure import Measure, record_each
 
 _FLUSH_AT: Final = 4_096  # rows kept as they came; counting many at once costs little more than counting few
 
@@ -54,13 +54,19 @@ class Samples:
         self._waiting, self._waiting_count = [], 0
         rows = [rows for _, rows in waiting]
         received_ns = _joined([each.received_ns for each in rows])
-        response = received_ns - _joined([each.intended_ns for each in rows])
-        service = received_ns - _joined([each.sent_ns for each in rows])
-        ipdv, has_ipdv = _joined([each.ipdv_ns for each in rows]), _joined([each.has_ipdv for each in rows])
+        times_ns = np.empty((3, len(received_ns)), np.int64)
+        response, service, ipdv = times_ns
+        np.subtract(received_ns, _joined([each.intended_ns for each in rows]), out=response)
+        np.subtract(received_ns, _joined([each.sent_ns for each in rows]), out=service)
         self.last_received_ns = max(self.last_received_ns, int(received_ns.max()))
-        self.response.record(response)
-        self.service.record(service)
-        self.jitter.record(ipdv if has_ipdv.all() else ipdv[has_ipdv], absolute=True)
+        ipdv[:] = _joined([each.ipdv_ns for each in rows])
+        has_ipdv = _joined([each.has_ipdv for each in rows])
+        if has_ipdv.all():
+            record_each((self.response, self.service, self.jitter), times_ns)
+        else:
+            self.response.record(response)
+            self.service.record(service)
+            self.jitter.record(ipdv[has_ipdv], absolute=True)
         if self.service.least < 0 or self.response.least < 0:
             self.negative += int(np.count_nonzero((service < 0) | (response < 0)))
         worst = int(response.argmax())

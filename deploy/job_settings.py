@@ -47,7 +47,7 @@ _OPTIONS: Final[Mapping[str, tuple[Any, Any, str]]] = {
     "--max-records": (
         _COUNT,
         None,
-        "Records of a batch at the most, which bounds memory while catching up; by the paths' rates.",
+        "Records that all lanes take at once at the most, which bounds memory; by the paths' rates.",
     ),
     "--lanes": (
         click.IntRange(1, MAX_LANES),

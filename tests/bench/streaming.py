@@ -57,7 +57,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder, Supervisor(Path(folder) / "stack") as supervisor:
             kafka = Kafka(supervisor).start()
             if "catchup" in told.only:
-                figures |= catch_up(kafka, Path(folder), 60 if told.quick else 300, told.contestants)
+                figures |= catch_up(kafka, Path(folder), 60 if told.quick else 600, told.contestants)
             if "live" in told.only:
                 figures |= in_time(kafka, Path(folder), seconds=24 if told.quick else 45)
             if "memory" in told.only:
@@ -82,7 +82,7 @@ def catch_up(kafka: Kafka, folder: Path, seconds: int, contestants: Sequence[str
     kafka.make_topics("json")
     json_records = 0
     if "json" in contestants:
-        json_records = feed.fill_json(kafka.bootstrap, "json.samples", JSON_PATHS, JSON_RATE, seconds)
+        json_records = feed.fill_json(kafka.bootstrap, "json.samples", JSON_PATHS, JSON_RATE, seconds // 2)
     figures: Figures = {}
     for turn, name in enumerate([*contestants, *contestants[:1]] if len(contestants) > 1 else contestants):
         topic, count = ("json.samples", json_records) if name == "json" else ("bench.samples", records)

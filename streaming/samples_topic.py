@@ -8,7 +8,7 @@ from typing import Any, Final
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-_WAIT_MS: Final = 10_000
+_WAIT_MS: Final = 5_000
 
 
 class TopicError(Exception):
@@ -31,8 +31,15 @@ def partitions(spark: SparkSession, access: Mapping[str, str], topic: str) -> in
         finally:
             admin.close(jvm.java.time.Duration.ofSeconds(1))
     except Py4JJavaError as error:
-        cause = error.java_exception.getCause() or error.java_exception
-        said = f"{cause.getClass().getSimpleName()}: {cause.getMessage()}"
-        raise TopicError(
-            f"Kafka does not tell of the topic {topic} ({said[:300]}); `inflight setup topics` makes it"
-        ) from None
+        raise TopicError(_said(error.java_exception, topic)) from None
+
+
+def _said(error: Any, topic: str) -> str:
+    cause = error.getCause() or error
+    kind = cause.getClass().getSimpleName()
+    if kind == "UnknownTopicOrPartitionException":
+        return f"there is no topic {topic}; `inflight probe --create-topics` makes it"
+    return (
+        f"Kafka does not tell of the topic {topic} ({kind}: {str(cause.getMessage())[:300]}); is it there, "
+        "at the config's `kafka.servers`?"
+    )

@@ -33,13 +33,9 @@ def main(arguments: list[str]) -> int:
         _log.error("%s", error)
         return _MISUSE
     stop = threading.Event()
-
-    def handle(number: int, frame: Any) -> None:  # noqa: ARG001 -- signal's signature
-        stop.set()
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, handle)
+    _stop_on_signals(stop)
     spark = job.session()
+    _stop_on_signals(stop)  # again: Spark has set a handler of its own
     try:
         service.serve(spark, told, stop)
     except (CheckpointError, AccessError, ListenError) as error:
@@ -48,6 +44,14 @@ def main(arguments: list[str]) -> int:
     finally:
         spark.stop()
     return 0
+
+
+def _stop_on_signals(stop: threading.Event) -> None:
+    def handle(number: int, frame: Any) -> None:  # noqa: ARG001 -- signal's signature
+        stop.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, handle)
 
 
 if __name__ == "__main__":

@@ -48,6 +48,7 @@ def command(config_file: Path, heap: str, cores: int | None, **options: Any) -> 
     from streaming.kafka_options import AccessError  # noqa: PLC0415
 
     spark = job.session(parts.jars("spark"), local_heap=heap, master=f"local[{cores or '*'}]")
+    stop_on_signals(stop)  # again: Spark has set a handler of its own
     try:
         service.serve(spark, settings, stop)
     except (CheckpointError, AccessError, ListenError) as error:

@@ -231,7 +231,7 @@ def test_a_job_waits_for_its_topic(spark: SparkSession, settings: JobSettings, k
     prefix = f"later-{uuid.uuid4().hex[:8]}"
     later = dataclasses.replace(settings, prefix=prefix)
     with running(spark, later) as url:
-        wait_until(lambda: "does not tell of the topic" in not_ready(url), 60, "the reason")
+        wait_until(lambda: "there is no topic" in not_ready(url), 60, "the reason")
         kafka.make_topics(prefix)
         records = [(FLOWS[0].path, value) for value in FLOWS[0].second(0)]
         count = produce(kafka.bootstrap, later.samples_topic, records)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -68,10 +69,10 @@ class Stream:
         return False
 
     def stop(self) -> float:
-        """Ask it to end; how many seconds that took."""
+        """Ask it to end, as Ctrl-C does; how many seconds that took."""
         assert self._process is not None
         began = time.monotonic()
-        self._process.terminate()
+        self._process.send_signal(signal.SIGINT)
         assert self._process.wait(20) == 0
         return time.monotonic() - began
 

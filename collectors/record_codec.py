@@ -300,7 +300,7 @@ def _read_received(header: Header, base: int, columns: list[Column]) -> Received
 
 def _read_ledger(header: Header, base: int, columns: list[Column]) -> Ledger:
     _start_ns(header)
-    first_seq, length = (np.add(column.values, 0, dtype=np.int64) for column in columns[:2])
+    first_seq, length = (column.values.astype(np.int64) for column in columns[:2])
     first_seq += base
     if len(first_seq):
         ends = first_seq + length

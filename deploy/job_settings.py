@@ -17,7 +17,7 @@ from deploy.errors import Problem
 from deploy.results import config_hash
 from streaming.lanes import MAX_LANES
 from streaming.settings import JobSettings, KafkaAccess
-from streaming.sizing import MEASURED, RECORD_BYTES, SAMPLE_BYTES, Costs, cores
+from streaming.sizing import RECORD_BYTES, SAMPLE_BYTES, cores
 
 _MS_NS: Final = 1_000_000
 _KAFKA_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
@@ -85,7 +85,7 @@ def job_settings(config: Config, *, checkpoint: str | None, trigger: str, **opti
         checkpoint=checkpoint or str((config.state / "checkpoint").absolute()),
         default_rules=paths.default_rules(config),
         rules={name: path.rules for name, path in resolved.items()},
-        suited_lanes=load.cores(MEASURED),
+        suited_lanes=load.cores(),
         trigger_ms=max(1, trigger_ns // _MS_NS),
         version=version("inflight-monitor"),
         config_hash=config_hash(config),
@@ -115,9 +115,9 @@ class _Load:
         seconds = max(_BATCH_BYTES / bytes_a_second, _BATCH_SECONDS)
         return int(min(max(seconds * self.ends, _LEAST_RECORDS), _MOST_RECORDS))
 
-    def cores(self, costs: Costs) -> int:
+    def cores(self) -> int:
         """That the job will need; of paths that only others know, nothing is known."""
-        return cores(self.paths, self.samples, costs) if self.paths else _UNKNOWN_CORES
+        return cores(self.paths, self.samples) if self.paths else _UNKNOWN_CORES
 
 
 def kafka_access(kafka: Kafka) -> KafkaAccess:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import sys
@@ -85,6 +86,7 @@ def settled(spark: SparkSession, settings: JobSettings) -> Layout:
     """How the job is spread; CheckpointError or AccessError where it cannot run, TopicError where not now."""
     access = kafka_options(settings.kafka)
 
+    @functools.cache
     def partitions() -> int:
         return samples_topic.partitions(spark, access, settings.samples_topic)
 

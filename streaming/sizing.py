@@ -52,7 +52,7 @@ def need(paths: int, rate: float, *, window_seconds: float, costs: Costs = MEASU
     )
 
 
-def cores(paths: int, samples: float, costs: Costs) -> int:
+def cores(paths: int, samples: float, costs: Costs = MEASURED) -> int:
     """For so many samples a second of all paths together, and room to catch up."""
     busy = costs.fixed + paths * costs.path + samples * costs.sample
     return max(1, math.ceil(busy / costs.use))

@@ -21,7 +21,7 @@ from collectors.records import SECOND_NS
 from streaming import rows
 from streaming.exporter import Exporter
 from streaming.settings import JobSettings, KafkaAccess
-from streaming.sizing import MEASURED, cores
+from streaming.sizing import cores
 
 WARM_SECONDS = 12  # of the load; start-up and compilation are not counted
 _PUBLISHED_NS = 60_000_000  # a probe publishes a second so long after its end
@@ -43,7 +43,7 @@ def measure(
         prefix=prefix,
         checkpoint=str(folder / prefix),
         default_rules=RULES,
-        lanes=min(cores(paths, paths * rate, MEASURED), os.cpu_count() or 1),
+        lanes=min(cores(paths, paths * rate), os.cpu_count() or 1),
         max_records=10 * 2 * paths,
     )
     queries = _lanes.start(spark, settings)

@@ -74,8 +74,6 @@ _FORMS_OF: Final[Mapping[Kind, tuple[_Form, ...]]] = {
 _TYPES: Final = {dtype: pa.from_numpy_dtype(dtype) for dtype in (*_COUNTS, *_SIGNED)}
 _DTYPES: Final = {kind: dtype for dtype, kind in _TYPES.items()}
 _NEAR: Final = 1 << 34  # no two numbers of four bytes are further apart, nor a sum of them and a second
-_ALL = np.ones(MAX_ROWS, np.bool_)
-_ALL.flags.writeable = False
 _KEY_OF_RUN: Final = b"inflight.run"
 _KEY: Final = b"inflight"
 _KNOWN = ipc.Forms()
@@ -126,24 +124,23 @@ def decode(data: bytes) -> Record:
 def _columns(header: Header, rows: Received | Ledger | None) -> tuple[int, list[Column]]:
     """The columns as they are written, and the number that theirs are told from."""
     if header.kind == "received" and isinstance(rows, Received):
-        base = _base(rows.seq)
+        _bounded(rows.size)
         sent_ns = rows.sent_ns - header.second * SECOND_NS
-        delay_ns, service_ns = rows.sent_ns - rows.intended_ns, rows.received_ns - rows.sent_ns
-        plain = (rows.seq - base, sent_ns, delay_ns, service_ns)
-        ipdv = Column(rows.ipdv_ns, None if rows.has_ipdv.all() else rows.has_ipdv)
-        return base, [*(Column(each, None) for each in plain), ipdv, Column(rows.flags, None)]
+        plain = (rows.from_base, sent_ns, rows.delay_ns, rows.service_ns)
+        ipdv = Column(rows.ipdv_ns, rows.present)
+        return rows.base, [*(Column(each, None) for each in plain), ipdv, Column(rows.flags, None)]
     if header.kind == "ledger" and isinstance(rows, Ledger):
-        base = _base(rows.first_seq)
+        _bounded(len(rows.first_seq))
+        base = max(int(rows.first_seq.min()), 0) if len(rows.first_seq) else 0
         return base, [Column(each, None) for each in (rows.first_seq - base, rows.length, rows.outcome)]
     if header.kind in {"alive", "bye"} and rows is None:
         return 0, []
     raise ValueError(f"a record of kind {header.kind} with rows of type {type(rows).__name__}")
 
 
-def _base(numbers: NDArray[np.int64]) -> int:
-    if len(numbers) > MAX_ROWS:
-        raise ValueError(f"{len(numbers)} rows in one record; split them: at most {MAX_ROWS}")
-    return max(int(numbers.min()), 0) if len(numbers) else 0
+def _bounded(count: int) -> None:
+    if count > MAX_ROWS:
+        raise ValueError(f"{count} rows in one record; split them: at most {MAX_ROWS}")
 
 
 # Buffers are handed over as they are: `pa.array` and `to_numpy` would import pandas, a second of CPU.
@@ -165,7 +162,7 @@ def _narrowest(values: NDArray[Any], dtypes: tuple[np.dtype[Any], ...]) -> np.dt
 class _Learned(NamedTuple):
     """What pyarrow found in a stream around a text: true of all that differ in numbers and that text only."""
 
-    of_run: record_header.Fields
+    of_run: record_header.Values
     forms: tuple[_Form, ...]
     dtypes: tuple[np.dtype[Any], ...]
 
@@ -278,23 +275,18 @@ def _bits(data: Bytes, offset: int, count: int) -> NDArray[np.bool_]:
 
 def _read_received(header: Header, base: int, columns: list[Column]) -> Received:
     start_ns = _start_ns(header)
-    seq, sent_ns, delay_ns, service_ns, ipdv_ns, flags = (column.values for column in columns)
-    numbers = columns[:5]
-    if len(seq):
+    numbers, sent_ns, delay_ns, service_ns, ipdv_ns, flags = (column.values for column in columns)
+    present = columns[4].present
+    if len(sent_ns):
         least_ns = int(sent_ns.min()) if sent_ns.dtype == _WIDE else 0
         if least_ns < 0 or int(sent_ns.max()) >= SECOND_NS:
             raise BadRecord("malformed", "rows that were not sent in the header's second")
-    has_ipdv = columns[4].present
-    ipdv_ns = ipdv_ns.astype(np.int64)
-    if has_ipdv is None:
-        has_ipdv = _ALL[: len(seq)]
-    else:
-        ipdv_ns[~has_ipdv] = 0
-    seq = np.add(seq, base, dtype=np.int64)
-    sent_ns = np.add(sent_ns, start_ns, dtype=np.int64)
-    rows = Received(seq, sent_ns - delay_ns, sent_ns, sent_ns + service_ns, ipdv_ns, has_ipdv, flags)
-    if len(seq) and not (_are_near(numbers, base) and _NEAR <= start_ns < NUMBERS_BELOW - _NEAR):
-        _check_bits(seq | rows.intended_ns | rows.received_ns | (ipdv_ns ^ (ipdv_ns >> 63)))
+    if present is not None:
+        ipdv_ns = np.where(present, ipdv_ns, 0)
+    rows = Received(base, start_ns, numbers, sent_ns, delay_ns, service_ns, ipdv_ns, present, flags)
+    if len(flags) and not (_are_near(columns[:5], base) and _NEAR <= start_ns < NUMBERS_BELOW - _NEAR):
+        ipdv_ns = ipdv_ns.astype(np.int64)
+        _check_bits(rows.seq | rows.intended_ns | rows.received_ns | (ipdv_ns ^ (ipdv_ns >> 63)))
     return rows
 
 
@@ -302,7 +294,10 @@ def _read_ledger(header: Header, base: int, columns: list[Column]) -> Ledger:
     _start_ns(header)
     first_seq, length = (column.values.astype(np.int64) for column in columns[:2])
     first_seq += base
-    if len(first_seq):
+    if len(first_seq) == 1 and _are_near(columns[:2], base):  # the main road
+        if not length[0] or columns[2].values[0] >= len(OUTCOMES):
+            raise BadRecord("malformed", f"an empty run, or an outcome above {len(OUTCOMES) - 1}")
+    elif len(first_seq):
         ends = first_seq + length
         if not _are_near(columns[:2], base):
             _check_bits(first_seq | length | ends)

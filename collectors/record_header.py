@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, get_args
 
 from collectors.records import (
@@ -22,7 +23,6 @@ from collectors.records import (
 )
 
 _DEFAULTS: Final = Header._field_defaults
-_REQUIRED: Final = frozenset(Header._fields) - _DEFAULTS.keys()
 OF_RUN: Final = (
     *("mesh", "path", "address", "source", "target", "role", "name", "run", "observed_from_ns"),
     *("senders", "receivers", "multicast", "via_broker", "presettled", "warmup"),
@@ -33,7 +33,9 @@ _BLOCK: Final = 64  # bytes
 
 BEGINS: Final = b'{"kind":'  # the text of the record itself, as `encode` writes it
 
-Fields = Mapping[str, Any]
+Values = list[Any]  # those of Header's fields in their order, then the base
+Reader = Callable[[str, Any], Any]
+Readers = Mapping[str, tuple[int, Reader]]
 
 
 def encode(header: Header, base: int = 0) -> tuple[bytes, bytes]:
@@ -52,36 +54,31 @@ def _told(header: Header, names: Sequence[str]) -> dict[str, Any]:
     return {name: value for name in names if (value := getattr(header, name)) != _DEFAULTS.get(name, nothing)}
 
 
-def _json(fields: Fields) -> bytes:
+def _json(fields: Mapping[str, Any]) -> bytes:
     return json.dumps(fields, separators=(",", ":"), default=dict).encode()
 
 
-def decode_run(text: bytes) -> Fields:
-    """The fields of all records of a run; BadRecord, or what json raises, where there are none."""
+def decode_run(text: bytes) -> Values:
+    """What all records of a run say; BadRecord, or what json raises, where there is nothing of the kind."""
     raw = _object(text)
     version = raw.pop("v", None)
     if version != FORMAT:
         raise BadRecord("version", f"format {version!r}; this reader knows format {FORMAT}")
-    _checked(raw, _CHECKS_OF_RUN)
-    return raw
+    values = [*_UNTOLD, 0]
+    _take(values, raw, _READERS_OF_RUN)
+    _whole(values, OF_RUN)
+    return values
 
 
-def decode(of_run: Fields, text: bytes) -> tuple[Header, int]:
+def decode(of_run: Values, text: bytes) -> tuple[Header, int]:
     """The header in this JSON and the run's, and the base; BadRecord, or what json raises, where none is."""
-    raw = _object(text)
-    _checked(raw, _CHECKS_OF_RECORD)
-    base = raw.pop(_BASE, 0)
-    for name, kind in _ITEMS:
-        if name in raw:
-            raw[name] = tuple(kind(*item) for item in raw[name])
-    if "clock" in raw:
-        raw["clock"] = {stream: Clock(*item) for stream, item in raw["clock"].items()}
-    raw.update(of_run)
-    try:
-        return Header(**raw), base
-    except TypeError:
-        missing = ", ".join(sorted(_REQUIRED - raw.keys()))
-        raise BadRecord("malformed", f"the header lacks {missing}") from None
+    values = of_run.copy()
+    _take(values, _object(text), _READERS_OF_RECORD)
+    base = values.pop()
+    for place in _NEEDED:
+        if values[place] is _MISSING:
+            _whole(values, _OF_RECORD)
+    return Header._make(values), base
 
 
 def _object(text: bytes) -> dict[str, Any]:
@@ -91,45 +88,62 @@ def _object(text: bytes) -> dict[str, Any]:
     return raw
 
 
-def _checked(raw: Fields, checks: Mapping[str, Any]) -> None:
+def _take(values: Values, raw: Mapping[str, Any], readers: Readers) -> None:
     for name, value in raw.items():
-        check = checks.get(name)
-        if check is None:
-            unknown = ", ".join(sorted(raw.keys() - checks.keys()))
+        found = readers.get(name)
+        if found is None:
+            unknown = ", ".join(sorted(raw.keys() - readers.keys()))
             raise BadRecord("malformed", f"the header has unknown fields: {unknown[:200]}")
-        check(name, value)
+        place, read = found
+        values[place] = read(name, value)
 
 
-def _text(name: str, value: Any) -> None:
+def _whole(values: Values, names: Sequence[str]) -> None:
+    missing = ", ".join(sorted(name for name in names if values[_PLACES[name]] is _MISSING))
+    if missing:
+        raise BadRecord("malformed", f"the header lacks {missing}")
+
+
+# Each of these gives the value as the header has it, or raises BadRecord.
+
+
+def _text(name: str, value: Any) -> str:
     if not isinstance(value, str) or len(value) > 1024:  # noqa: PLR2004 -- a bound on names
         raise BadRecord("malformed", f"header field {name} is not a text of at most 1024 characters")
+    return value
 
 
-def _int(name: str, value: Any) -> None:
+def _int(name: str, value: Any) -> int:
     if type(value) is not int or not 0 <= value < NUMBERS_BELOW:
         raise BadRecord("malformed", f"header field {name} is not a whole number from 0 to 2^62")
+    return value
 
 
-def _flag(name: str, value: Any) -> None:
+def _flag(name: str, value: Any) -> bool:
     if type(value) is not bool:
         raise BadRecord("malformed", f"header field {name} is not true or false")
+    return value
 
 
-def _one_of(*allowed: str) -> Any:
-    def check(name: str, value: Any) -> None:
+def _one_of(*allowed: str) -> Reader:
+    def read(name: str, value: Any) -> Any:
         if value not in allowed:
             raise BadRecord("malformed", f"header field {name} is none of {', '.join(allowed)}")
+        return value
 
-    return check
+    return read
 
 
-def _run(name: str, value: Any) -> None:
-    if not isinstance(value, str) or len(value) != 16 or not set(value) <= set("0123456789abcdef"):  # noqa: PLR2004
+def _run(name: str, value: Any) -> str:
+    if not isinstance(value, str) or not _is_run(value):
         raise BadRecord("malformed", f"header field {name} is not 16 hexadecimal digits")
+    return value
 
 
-def _tuples(width: int) -> Any:
-    def check(name: str, value: Any) -> None:
+def _tuples(kind: type[Gap | Span]) -> Reader:
+    width = len(kind._fields)
+
+    def read(name: str, value: Any) -> Any:
         if not isinstance(value, list) or len(value) > MAX_ROWS:
             raise BadRecord("malformed", f"header field {name} is not a short list")
         for item in value:
@@ -137,23 +151,25 @@ def _tuples(width: int) -> Any:
                 raise BadRecord("malformed", f"header field {name} has an item that is not {width} numbers")
             for number in item:
                 _int(name, number)
+        return tuple(kind(*item) for item in value)
 
-    return check
+    return read
 
 
-def _counts(keys: Sequence[str] | None) -> Any:
-    def check(name: str, value: Any) -> None:
+def _counts(keys: Sequence[str] | None) -> Reader:
+    def read(name: str, value: Any) -> Any:
         if not isinstance(value, dict) or len(value) > 256:  # noqa: PLR2004 -- a bound on entries
             raise BadRecord("malformed", f"header field {name} is not a small JSON object")
         for key, count in value.items():
             if keys is not None and key not in keys:
                 raise BadRecord("malformed", f"header field {name} has unknown key {key[:50]}")
             _int(name, count)
+        return value
 
-    return check
+    return read
 
 
-def _clocks(name: str, value: Any) -> None:
+def _clocks(name: str, value: Any) -> dict[str, Clock]:
     if not isinstance(value, dict) or len(value) > 256:  # noqa: PLR2004 -- a bound on entries
         raise BadRecord("malformed", f"header field {name} is not a small JSON object")
     for stream, pair in value.items():
@@ -162,14 +178,14 @@ def _clocks(name: str, value: Any) -> None:
             raise BadRecord("malformed", f"header field {name} has an item that is not offset and bound")
         _int(name, abs(pair[0]))  # an offset may be negative
         _int(name, pair[1])
+    return {stream: Clock(*pair) for stream, pair in value.items()}
 
 
-def _oldest(name: str, value: Any) -> None:
-    if value is not None:
-        _int(name, value)
+def _oldest(name: str, value: Any) -> int | None:
+    return None if value is None else _int(name, value)
 
 
-_CHECKS: Final[Mapping[str, Any]] = {
+_READ: Final[Mapping[str, Reader]] = {
     **dict.fromkeys(("mesh", "path", "address", "source", "target", "name"), _text),
     **dict.fromkeys(
         (
@@ -184,14 +200,21 @@ _CHECKS: Final[Mapping[str, Any]] = {
     "link": _one_of(*get_args(Link)),
     "run": _run,
     "stream": _run,
-    "detached": _tuples(2),
-    "gaps": _tuples(4),
+    "detached": _tuples(Span),
+    "gaps": _tuples(Gap),
     "routes": _counts(None),
     "unsent": _counts(UNSENT_REASONS),
     "clock": _clocks,
     "oldest_due_ns": _oldest,
 }
-_CHECKS_OF_RUN: Final = {name: _CHECKS[name] for name in OF_RUN}
-_CHECKS_OF_RECORD: Final = {_BASE: _int, **{name: _CHECKS[name] for name in _OF_RECORD}}
-_ITEMS: Final = (("detached", Span), ("gaps", Gap))
+_PLACES: Final = {name: place for place, name in enumerate((*Header._fields, _BASE))}
+_MISSING: Final = object()
+_UNTOLD: Final = [_DEFAULTS.get(name, _MISSING) for name in Header._fields]
+_NEEDED: Final = [_PLACES[name] for name in _OF_RECORD if name not in _DEFAULTS]
+_READERS_OF_RUN: Final[Readers] = {name: (_PLACES[name], _READ[name]) for name in OF_RUN}
+_READERS_OF_RECORD: Final[Readers] = {
+    _BASE: (_PLACES[_BASE], _int),
+    **{name: (_PLACES[name], _READ[name]) for name in _OF_RECORD},
+}
+_is_run: Final = re.compile("[0-9a-f]{16}").fullmatch
 _parse: Final = json.JSONDecoder().decode

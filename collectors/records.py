@@ -32,6 +32,7 @@ FLAG_REDELIVERED: Final = 1
 FLAG_REORDERED: Final = 2
 
 Ints = NDArray[np.int64]
+Integers = NDArray[np.integer[Any]]
 Bytes = NDArray[np.uint8]
 
 BadRecordReason = Literal["malformed", "version", "oversized"]
@@ -126,15 +127,92 @@ class Header(NamedTuple):
 
 
 class Received(NamedTuple):
-    """Columns of a `received` record, in order of arrival."""
+    """Columns of a `received` record, in order of arrival, as a record tells them: by differences.
 
-    seq: Ints
-    intended_ns: Ints
-    sent_ns: Ints
-    received_ns: Ints
-    ipdv_ns: Ints  # 0 where `has_ipdv` is false
-    has_ipdv: NDArray[np.bool_]
+    Numbers are told from `base`, send times from `start_ns`; columns are of any integer type.
+    """
+
+    base: int
+    start_ns: int
+    from_base: Integers
+    from_start_ns: Integers
+    delay_ns: Integers  # sent − intended
+    service_ns: Integers  # received − sent
+    ipdv_ns: Integers  # 0 where it is not present
+    present: NDArray[np.bool_] | None  # whether there is an ipdv; None: always
     flags: Bytes
+
+    @classmethod
+    def of(
+        cls,
+        seq: Ints,
+        intended_ns: Ints,
+        sent_ns: Ints,
+        received_ns: Ints,
+        ipdv_ns: Ints,
+        has_ipdv: NDArray[np.bool_],
+        flags: Bytes,
+    ) -> Received:
+        """Of numbers and times as they are."""
+        base = max(int(seq.min()), 0) if len(seq) else 0
+        start_ns = int(sent_ns.min()) // SECOND_NS * SECOND_NS if len(seq) else 0
+        return cls(
+            base,
+            start_ns,
+            seq - base,
+            sent_ns - start_ns,
+            sent_ns - intended_ns,
+            received_ns - sent_ns,
+            ipdv_ns,
+            None if has_ipdv.all() else has_ipdv,
+            flags,
+        )
+
+    @property
+    def size(self) -> int:
+        """How many rows there are."""
+        return len(self.flags)
+
+    @property
+    def run(self) -> tuple[int, int] | None:
+        """The first number and the one after the last, where they count up without a hole."""
+        numbers = self.from_base
+        first, last = int(numbers[0]), int(numbers[-1])
+        if last - first + 1 != len(numbers) or not (numbers[1:] > numbers[:-1]).all():
+            return None
+        return self.base + first, self.base + last + 1
+
+    @property
+    def seq(self) -> Ints:
+        return np.add(self.from_base, self.base, dtype=np.int64)
+
+    @property
+    def sent_ns(self) -> Ints:
+        return np.add(self.from_start_ns, self.start_ns, dtype=np.int64)
+
+    @property
+    def intended_ns(self) -> Ints:
+        return self.sent_ns - self.delay_ns
+
+    @property
+    def received_ns(self) -> Ints:
+        return self.sent_ns + self.service_ns
+
+    @property
+    def has_ipdv(self) -> NDArray[np.bool_]:
+        return np.ones(self.size, np.bool_) if self.present is None else self.present
+
+    def only(self, some: NDArray[np.bool_]) -> Received:
+        """The rows of this mask."""
+        return self._replace(
+            from_base=self.from_base[some],
+            from_start_ns=self.from_start_ns[some],
+            delay_ns=self.delay_ns[some],
+            service_ns=self.service_ns[some],
+            ipdv_ns=self.ipdv_ns[some],
+            present=None if self.present is None else self.present[some],
+            flags=self.flags[some],
+        )
 
 
 class Ledger(NamedTuple):
@@ -168,7 +246,7 @@ def received_rows(
     flags: Sequence[int] | Bytes,
 ) -> Received:
     """Rows from plain lists, as a receiver gathers them."""
-    return Received(
+    return Received.of(
         np.asarray(seq, np.int64),
         np.asarray(intended_ns, np.int64),
         np.asarray(sent_ns, np.int64),

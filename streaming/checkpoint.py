@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from streaming.lanes import Layout
 from streaming.settings import JobSettings
 
-VERSION: Final = 2
+VERSION: Final = 3
 _FILE: Final = "inflight.json"
 
 

@@ -10,7 +10,7 @@ import base64
 import struct
 import zlib
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,16 +22,18 @@ BUCKETS: Final = 33_792  # as the hdrhistogram package counts them, for these th
 
 Ints = NDArray[np.int64]
 Indexes = NDArray[np.uint16]
+Keys = NDArray[Any]  # indexes of any integer type
 
 _MANTISSA_SHIFT: Final = 42  # of a float64: leaves the exponent and the ten highest bits of the mantissa
 _OFFSET: Final = (1023 + 9) << 10
 _LINEAR: Final = 1_024  # below it the index is the value
-_COMPACT_AT: Final = 4_096  # indexes kept as they came, before they are counted
 
 _NONE: Final[Indexes] = np.empty(0, np.uint16)
-_FEW: Final = 512  # buckets that are sorted rather than counted over their whole range
 
-_DIGIT: Final = 7  # bits of a byte of LEB128
+_DIGIT: Final = 7  # bits of a byte of LEB128 ...
+_MORE: Final = 1 << _DIGIT  # ... and its highest: there are more
+_NOTHING: Final = b"\xff"  # −1 as a byte: not among those of words of 7 bits
+_FEW: Final = 64  # words that are put together one by one
 
 _OUTER: Final = struct.Struct(">II")
 _INNER: Final = struct.Struct(">IIIIQQd")
@@ -47,16 +49,29 @@ def indexes(values_ns: Ints, extremes_ns: tuple[int, int] | None = None) -> Inde
     """The bucket of each value; below 0 counts as 0, above an hour as an hour. Give extremes where known."""
     if not values_ns.size:
         return _NONE
-    least, most = extremes_ns or (int(values_ns.min()), int(values_ns.max()))
+    return wide_indexes(values_ns, *(extremes_ns or (int(values_ns.min()), int(values_ns.max())))).astype(
+        np.uint16
+    )
+
+
+def wide_indexes(values_ns: Ints, least: int, most: int) -> Ints:
+    """The same in a new array of 64 bits, for who goes on to reckon with them."""
     if least < 0 or most > HIGHEST_NS:
         values_ns = np.minimum(np.maximum(values_ns, 0), HIGHEST_NS)
     # The bits of a float64 are already a logarithmic layout: exponent, then the leading bits of the value.
-    found = values_ns.astype(np.float64).view(np.int64)
+    found: Ints = values_ns.astype(np.float64).view(np.int64)
     found >>= _MANTISSA_SHIFT
     found -= _OFFSET
     if least < _LINEAR:
         np.copyto(found, values_ns, where=values_ns < _LINEAR)
-    return found.astype(np.uint16)
+    return found
+
+
+def index(value_ns: int) -> int:
+    """The bucket of one value."""
+    value_ns = min(max(value_ns, 0), HIGHEST_NS)
+    bucket = max(value_ns.bit_length() - 11, 0)
+    return (bucket << 10) + (value_ns >> bucket)
 
 
 def highest(index: int) -> int:
@@ -65,71 +80,59 @@ def highest(index: int) -> int:
     return ((index - (bucket << 10) + 1) << bucket) - 1
 
 
-class Histogram:
-    """Counts by bucket, sparse."""
+def at_ranks(counts: Ints, shares_above: Sequence[tuple[int, int]]) -> list[int]:
+    """For each share (over, of): the place up to which all but that share of what was counted is.
 
-    __slots__ = ("_counts", "_keys", "_pending", "_pending_count")
+    The rank is exact: the count minus the whole part of count × over / of.
+    """
+    reached = counts.cumsum()
+    total = int(reached[-1])
+    ranks = [max(total - total * over // of, 1) for over, of in shares_above]
+    places: list[int] = reached.searchsorted(ranks).tolist()
+    return places
+
+
+class Histogram:
+    """Counts by bucket, sparse: buckets with something in them, ascending, and how much."""
+
+    __slots__ = ("_counts", "_keys")
 
     def __init__(self) -> None:
-        self._keys: Indexes = _NONE
+        self._keys: Keys = _NONE
         self._counts: Ints = np.empty(0, np.int64)
-        self._pending: list[Indexes] = []
-        self._pending_count = 0
-
-    def record(self, found: Indexes) -> None:
-        """Count buckets, given as `indexes` gives them; the array must not change afterwards."""
-        self._pending.append(found)
-        self._pending_count += len(found)
-        if self._pending_count >= _COMPACT_AT:
-            self._compact()
-
-    def add(self, other: Histogram) -> None:
-        """Count what the other has counted."""
-        keys, counts = other.pairs()
-        self._compact()
-        self._merge(keys, counts)
-
-    def pairs(self) -> tuple[Indexes, Ints]:
-        """Buckets with something in them, ascending, and how much."""
-        self._compact()
-        return self._keys, self._counts
-
-    def pending(self) -> Indexes:
-        """The buckets of what was not counted into pairs yet, in order."""
-        if len(self._pending) > 1:
-            self._pending = [np.concatenate(self._pending)]
-        return self._pending[0] if self._pending else _NONE
-
-    def parts(self) -> tuple[Indexes, Ints, Indexes]:
-        """Pairs as they are, and what is pending beside them: for who has no time to count."""
-        return self._keys, self._counts, self.pending()
 
     @classmethod
-    def of_pairs(cls, keys: Indexes, counts: Ints, pending: Indexes | None = None) -> Histogram:
+    def of_pairs(cls, keys: Keys, counts: Ints) -> Histogram:
         """Of pairs in ascending order of buckets."""
         found = cls()
         found._keys, found._counts = keys, counts
-        if pending is not None and len(pending):
-            found.record(pending)
         return found
+
+    def pairs(self) -> tuple[Keys, Ints]:
+        return self._keys, self._counts
+
+    def record(self, found: Indexes) -> None:
+        """Count buckets, given as `indexes` gives them."""
+        self._merge(found, np.ones(len(found), np.int64))
+
+    def add(self, other: Histogram) -> None:
+        """Count what the other has counted."""
+        self._merge(*other.pairs())
+
+    def _merge(self, keys: Keys, counts: Ints) -> None:
+        self._keys, self._counts = summed(
+            np.concatenate((self._keys, keys)), np.concatenate((self._counts, counts))
+        )
 
     @property
     def count(self) -> int:
-        return int(self._counts.sum()) + self._pending_count
+        return int(self._counts.sum())
 
     def percentiles(self, shares_above: Sequence[tuple[int, int]]) -> list[int]:
-        """For each share (over, of): the value which that share of the counted values is above.
-
-        The rank is exact (count minus the whole part of count × over / of); the value is its bucket's
-        highest.
-        """
-        keys, counts = self.pairs()
-        if not len(keys):
+        """For each share (over, of): the highest value of the bucket that `at_ranks` tells."""
+        if not len(self._keys):
             raise ValueError("an empty histogram has no percentiles")
-        reached = counts.cumsum()
-        total = int(reached[-1])
-        ranks = [max(total - total * over // of, 1) for over, of in shares_above]
-        return [highest(index) for index in keys[reached.searchsorted(ranks)].tolist()]
+        return [highest(each) for each in self._keys[at_ranks(self._counts, shares_above)].tolist()]
 
     def at_most(self, bound_ns: int) -> int:
         """How many values are in buckets up to the bound's own."""
@@ -139,50 +142,32 @@ class Histogram:
 
     def encode(self) -> str:
         """HdrHistogram V2, compressed, base64."""
-        return encode_all([self])[0]
-
-    def _compact(self) -> None:
-        if not self._pending:
-            return
-        fresh, self._pending, self._pending_count = self.pending(), [], 0
-        if not len(fresh):
-            return
-        if len(fresh) + len(self._keys) <= _FEW:
-            self._merge(*_summed(fresh, np.ones(len(fresh), np.int64)))
-            return
-        base, top = int(fresh.min()), int(fresh.max())
-        if len(self._keys):
-            base, top = min(base, int(self._keys[0])), max(top, int(self._keys[-1]))
-        self._take_dense(np.bincount(fresh - np.uint16(base), minlength=top + 1 - base), base)
-
-    def _merge(self, keys: Indexes, counts: Ints) -> None:
-        if not len(self._keys):
-            self._keys, self._counts = keys, counts
-            return
-        if not len(keys):
-            return
-        if len(keys) + len(self._keys) <= _FEW:
-            both = np.concatenate((self._keys, keys)), np.concatenate((self._counts, counts))
-            self._keys, self._counts = _summed(*both)
-            return
-        base = min(int(keys[0]), int(self._keys[0]))
-        dense = np.zeros(max(int(keys[-1]), int(self._keys[-1])) + 1 - base, np.int64)
-        dense[keys - np.uint16(base)] = counts
-        self._take_dense(dense, base)
-
-    def _take_dense(self, dense: Ints, base: int) -> None:
-        """Counts of all buckets from `base` on, wide enough for the own ones, which are added."""
-        if len(self._keys):
-            dense[self._keys - np.uint16(base)] += self._counts
-        used = np.flatnonzero(dense)
-        self._keys, self._counts = (used + base).astype(np.uint16), dense[used]
+        return encode_all(self._keys, self._counts, [0])[0]
 
 
-def encode_all(histograms: Sequence[Histogram]) -> list[str]:
-    """Each of them encoded; together they take little longer than one."""
-    pairs = [each.pairs() for each in histograms]
-    payload, ends = _payload(pairs)
-    return [_squeezed(payload[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
+def encode_all(keys: Keys, counts: Ints, starts: Sequence[int]) -> list[str]:
+    """Several histograms, each encoded; those of number n have n × BUCKETS added to their keys.
+
+    Each reaches from its start to the next one's. Together they take little longer than one.
+    """
+    if not len(keys):
+        return [_squeezed(b"")] * len(starts)
+    # Before each count stands how many empty buckets there are, as a negative number; a single one is 0, and
+    # where there is none nothing stands there. In zigzag: a word's lowest bit is its sign.
+    before = np.empty(len(keys), np.int64)
+    np.subtract(keys[1:], keys[:-1], out=before[1:])
+    for number, start in enumerate(starts):
+        if start < len(keys):
+            before[start] = keys[start] - number * BUCKETS + 1
+    before += before
+    before -= 3
+    before[before == 1] = 0  # and −1 is nothing
+    ends = [*starts[1:], len(keys)]
+    words = before, counts + counts
+    return [
+        _squeezed(_leb128(*(each[start:end] for each in words)))
+        for start, end in zip(starts, ends, strict=True)
+    ]
 
 
 def _squeezed(payload: bytes) -> str:
@@ -192,8 +177,10 @@ def _squeezed(payload: bytes) -> str:
     return base64.b64encode(_OUTER.pack(_COOKIE_OUTER, len(squeezed)) + squeezed).decode("ascii")
 
 
-def _summed(keys: Indexes, counts: Ints) -> tuple[Indexes, Ints]:
+def summed(keys: Keys, counts: Ints) -> tuple[Keys, Ints]:
     """Keys in any order, each once and ascending, with the sums of their counts."""
+    if not len(keys):
+        return keys, counts
     order = keys.argsort(kind="stable")
     keys, counts = keys[order], counts[order]
     starts = np.empty(len(keys), np.bool_)
@@ -224,40 +211,46 @@ def decode(text: str) -> Histogram:
     return _from_words(_unzigzag(_read_varints(np.frombuffer(inner, np.uint8, offset=_INNER.size))))
 
 
-def _payload(pairs: Sequence[tuple[Indexes, Ints]]) -> tuple[bytes, list[int]]:
-    """The payloads of several histograms in one, and where each ends."""
-    lengths = [len(keys) for keys, _ in pairs]
-    if not any(lengths):
-        return b"", [0] * len(pairs)
-    keys, counts = (np.concatenate(columns) for columns in zip(*pairs, strict=True))
-    starts = [sum(lengths[:place]) for place, length in enumerate(lengths) if length]
-    words, words_to = _words(keys, counts, starts)
-    digits, sizes = _digits(words)
-    bytes_to = sizes.cumsum()
-    last = [sum(lengths[: place + 1]) - 1 for place in range(len(lengths))]
-    return digits.tobytes(), [int(bytes_to[words_to[place] - 1]) if place >= 0 else 0 for place in last]
+def _leb128(before: Ints, counts: Ints) -> bytes:
+    """The words of two columns by turns, 7 bits to a byte; negative ones are left out.
 
-
-def _words(keys: Indexes, counts: Ints, starts: list[int]) -> tuple[Ints, Ints]:
-    """The counts in order, with each run of zeros before one as a negative number, or 0 for a single one.
-
-    In zigzag: a word's lowest bit is its sign. Histograms begin at `starts`; the words of each key end where
-    the second array says.
+    Counts stay far below the 63 bits where HdrHistogram's ninth byte would differ.
     """
-    zeros = keys.astype(np.int64)
-    zeros[1:] -= keys[:-1]
-    zeros[1:] -= 1
-    zeros[starts] = keys[starts]
-    before = zeros.nonzero()[0]
-    sizes = np.ones(len(keys), np.int64)
-    sizes[before] = 2
-    ends = sizes.cumsum()
-    words = np.empty(int(ends[-1]), np.int64)
-    words[ends - 1] = counts << 1
-    runs = (zeros[before] << 1) - 1
-    runs[runs == 1] = 0
-    words[ends[before] - 2] = runs
-    return words, ends
+    longer = [2 * place for place in (before >= _MORE).nonzero()[0].tolist()]
+    longer += [2 * place + 1 for place in (counts >= _MORE).nonzero()[0].tolist()]
+    if len(longer) > _FEW:
+        return _long_leb128(np.column_stack((before, counts)).reshape(-1))
+    # Few are longer than a byte, and stand between slices of the others.
+    lowest = np.empty((len(counts), 2), np.uint8)
+    lowest[:, 0], lowest[:, 1] = before, counts
+    data, done = lowest.tobytes(), 0
+    parts: list[bytes] = []
+    for place in sorted(longer):
+        column = counts if place & 1 else before
+        parts += (data[done:place].translate(None, _NOTHING), _varint(int(column[place >> 1])))
+        done = place + 1
+    parts.append(data[done:].translate(None, _NOTHING))
+    return b"".join(parts)
+
+
+def _long_leb128(words: Ints) -> bytes:
+    words = words[words >= 0]
+    width = -(-int(words.max()).bit_length() // _DIGIT)
+    digits = words[:, None] >> np.arange(0, width * _DIGIT, _DIGIT)
+    used = digits > 0
+    used[:, 0] = True
+    digits &= _MORE - 1
+    digits[:, :-1][used[:, 1:]] |= _MORE
+    return digits[used].astype(np.uint8).tobytes()
+
+
+def _varint(word: int) -> bytes:
+    found = bytearray()
+    while word >= _MORE:
+        found.append(word & (_MORE - 1) | _MORE)
+        word >>= _DIGIT
+    found.append(word)
+    return bytes(found)
 
 
 def _from_words(words: Ints) -> Histogram:
@@ -271,27 +264,6 @@ def _from_words(words: Ints) -> Histogram:
 
 def _unzigzag(words: Ints) -> Ints:
     return (words >> 1) ^ -(words & 1)
-
-
-def _digits(words: Ints) -> tuple[NDArray[np.uint8], Ints]:
-    """LEB128 of all, and how many bytes each takes.
-
-    Counts stay far below the 63 bits where HdrHistogram's ninth byte would differ.
-    """
-    lowest, sizes = words.astype(np.uint8), np.ones(len(words), np.int64)
-    longer = (words >> _DIGIT).nonzero()[0]
-    if not len(longer):
-        return lowest, sizes
-    # Few are longer than a byte: what they have beyond it is put between the others.
-    lowest[longer] |= 1 << _DIGIT
-    further, of_each = _digits(words[longer] >> _DIGIT)
-    sizes[longer] += of_each
-    places = np.repeat(longer + 1, of_each) + np.arange(len(further))
-    is_lowest = np.ones(len(words) + len(further), np.bool_)
-    is_lowest[places] = False
-    found = np.empty(len(is_lowest), np.uint8)
-    found[is_lowest], found[places] = lowest, further
-    return found, sizes
 
 
 def _read_varints(data: NDArray[np.uint8]) -> Ints:

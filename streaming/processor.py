@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -29,10 +28,10 @@ class ShardProcessor(StatefulProcessor):
         self._query = query
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        # In each batch only the digest is read. All is text: bytes Spark would hand to Python one at a time.
+        # In each batch only the digest is read: bytes are written fast, and read one at a time.
         self._digest = handle.getValueState("digest", "digest string")
-        self._header = handle.getValueState("header", "blob string")
-        self._windows = handle.getMapState("windows", "start_ns long", "blob string")
+        self._header = handle.getValueState("header", "blob binary")
+        self._windows = handle.getMapState("windows", "start_ns long", "blob binary")
 
     def handleInputRows(  # noqa: N802 -- Spark's names
         self,
@@ -51,9 +50,9 @@ class ShardProcessor(StatefulProcessor):
             if blob is None:
                 self._windows.removeKey((start_ns,))
             else:
-                self._windows.updateValue((start_ns,), (_text(blob),))
-        self._header.update((_text(changes.header),))
-        self._digest.update((_text(shard.digest),))
+                self._windows.updateValue((start_ns,), (blob,))
+        self._header.update((changes.header,))
+        self._digest.update((shard.digest.hex(),))
         _decoded[self._query, number] = shard
         yield self._frame([*outputs, *ending])
 
@@ -61,10 +60,10 @@ class ShardProcessor(StatefulProcessor):
         pass
 
     def _shard(self, number: int) -> Shard:
-        digest = _blob(self._digest.get())
+        digest = self._digest.get()
         # Out of the way until the batch is through: a failure leaves it half changed.
         shard = _decoded.pop((self._query, number), None)
-        if shard is None or digest is None or shard.digest != digest:
+        if shard is None or digest is None or shard.digest.hex() != digest[0]:
             shard = Shard(self._rules, _blob(self._header.get()))
         shard.begin(self._load_window)
         return shard
@@ -85,11 +84,7 @@ class ShardProcessor(StatefulProcessor):
 
 
 def _blob(row: Any) -> bytes | None:
-    return base64.b64decode(row[0]) if row else None
-
-
-def _text(blob: bytes) -> str:
-    return base64.b64encode(blob).decode("ascii")
+    return bytes(row[0]) if row else None
 
 
 def _inputs(frame: pd.DataFrame) -> Iterator[Input]:

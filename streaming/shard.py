@@ -88,7 +88,7 @@ class Shard:
                 dead_letter(one, "paths", f"the shard has {MAX_PATHS} paths already; give it more shards")
             ]
         state = self._state(path, one.append_ns)
-        found = [Output("windows", one.key, rows.encode(row)) for row in state.apply(record, one.append_ns)]
+        found = [Output("windows", one.key, row) for row in state.apply(record, one.append_ns)]
         if state.rejection is not None:
             found.append(dead_letter(one, state.rejection.reason, state.rejection.detail))
         return found

@@ -44,7 +44,7 @@ class Flow:
         frontier_ns = (at + 1) * SECOND_NS + 50_000_000
         base = {"frontier_ns": frontier_ns, "second": at, "stream": self._run("sender")}
         count = int(kept.sum())
-        rows = Received(
+        rows = Received.of(
             seq=seq[kept],
             intended_ns=sent_ns[kept],
             sent_ns=sent_ns[kept],

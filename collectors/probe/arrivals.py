@@ -151,7 +151,7 @@ class Arrivals:
             places = np.flatnonzero(seconds == second)
             for start in range(0, len(places), MAX_ROWS):
                 part = places[start : start + MAX_ROWS]
-                columns = Received(
+                columns = Received.of(
                     seq[part], intended[part], sent[part], received[part], ipdv[part], has[part], flags[part]
                 )
                 counts = np.bincount(rows["route"][part], minlength=1)

@@ -50,9 +50,9 @@ def _arrived(record: Record, tally: Tally) -> Any:
     for part in tally.ledgers.get((header.stream, header.second), []):
         outcomes |= _outcomes(part)
     columns = {
-        "stream": [header.stream] * len(rows.seq),
+        "stream": [header.stream] * rows.size,
         "seq": rows.seq,
-        "second": np.full(len(rows.seq), header.second),
+        "second": np.full(rows.size, header.second),
         "intended_ns": rows.intended_ns,
         "sent_ns": rows.sent_ns,
         "received_ns": rows.received_ns,

@@ -16,7 +16,7 @@ from deploy.ping.figures import Latencies, percentiles_of, summary
 from streaming.accounting import PathState
 from streaming.histogram import Histogram
 from streaming.histogram import decode as decode_histogram
-from streaming.rows import CLASSES, Latency, LiveRow, WindowRow
+from streaming.rows import CLASSES, Latency, LiveRow, WindowRow, decode_window
 
 _MOST_VALUES: Final = 20_000_000
 _ADDED: Final = ("late", "duplicate", "redelivered", "reordered", "foreign", "unexpected", "negative")
@@ -38,7 +38,7 @@ class Tally:
 
     def take(self, data: bytes, key: str) -> None:  # noqa: ARG002 -- there is one path
         record = decode(data)
-        self.rows += self._state.apply(record, time.time_ns())
+        self.rows += map(decode_window, self._state.apply(record, time.time_ns()))
         if self._state.rejection is not None:
             raise RuntimeError(f"the accounting refused a record of this probe: {self._state.rejection}")
         header = record.header
@@ -49,19 +49,20 @@ class Tally:
                 self.ledgers[key_of] = [record]
             else:
                 known.append(record)  # a second with very many changes of outcome comes in parts
-        if record.received is not None and len(record.received.seq):
+        if record.received is not None and record.received.size:
             self._widen(record.received)
             seconds, counts = np.unique(record.received.received_ns // SECOND_NS, return_counts=True)
             self.received_by_second.update(dict(zip(seconds.tolist(), counts.tolist(), strict=True)))
             if self._values < _MOST_VALUES:
-                self._ipdv.append(record.received.ipdv_ns[record.received.has_ipdv])
+                self._ipdv.append(record.received.ipdv_ns[record.received.has_ipdv].astype(np.int64))
                 self._values += len(self._ipdv[-1])
             if self._keep_samples:
                 self.samples.append(record)
 
     def _widen(self, rows: Received) -> None:
-        ends = {int(rows.seq.argmin()), int(rows.seq.argmax())}
-        found = [(int(rows.seq[at]), int(rows.intended_ns[at]), int(rows.sent_ns[at])) for at in ends]
+        ends = {int(rows.from_base.argmin()), int(rows.from_base.argmax())}
+        columns = rows.seq, rows.intended_ns, rows.sent_ns
+        found = [(int(columns[0][at]), int(columns[1][at]), int(columns[2][at])) for at in ends]
         self._span = [min(self._span + found), max(self._span + found)]
 
     def live(self) -> LiveRow | None:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from collectors import record_codec, records
 from collectors.paths import Rules
 from streaming.accounting.path import PathState
-from streaming.rows import LiveRow, WindowRow
+from streaming.rows import LiveRow
 
 
 class DeadLetter(NamedTuple):
@@ -23,7 +23,7 @@ class Fed(NamedTuple):
     """What one record brought forth."""
 
     path: str | None
-    rows: list[WindowRow]
+    rows: list[bytes]  # of final windows, encoded
     dead_letter: DeadLetter | None
 
 

@@ -27,8 +27,9 @@ def check(record: Record, path: str, append_ns: int) -> None:
     if header.kind == "ledger" and (header.role != "sender" or header.stream != header.run):
         raise Rejected("alien", "a `ledger` comes from the sender whose stream it is")
     newest_ns = max([header.frontier_ns, *(gap.to_ns for gap in header.gaps)])
-    if record.received is not None and len(record.received.seq):
-        newest_ns = max(newest_ns, int(record.received.received_ns.max()))
+    rows = record.received
+    if rows is not None and rows.size:
+        newest_ns = max(newest_ns, rows.start_ns + SECOND_NS + int(rows.service_ns.max()))
     if record.received is not None or record.ledger is not None:
         newest_ns = max(newest_ns, header.second * SECOND_NS)
     # In the senders' time, too: what an offset makes of it.

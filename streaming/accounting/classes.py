@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from collectors.records import OUTCOMES, SECOND_NS
 from streaming.accounting import bounds
 from streaming.accounting.runs import END, FIRST, FIRST_SENT, LAST_SENT
-from streaming.accounting.window import Cell, Window
+from streaming.accounting.window import Cell, Told, Window
 from streaming.rows import CLASSES
 
 Ints = NDArray[np.int64]
@@ -78,6 +78,8 @@ def segments(window: Window, blind_ns: int) -> dict[str, dict[int, Ints]]:
 
 
 def _segments(cell: Cell, base: int, *, blind: bool) -> Ints:
+    if cell.told is not None and (run := _all_arrived(cell, cell.told)):
+        return np.asarray([[*run, RECEIVED]], np.int64)
     table = cell.runs.table[:, [FIRST, END]]
     received = np.column_stack((table, np.full(len(table), RECEIVED)))
     if cell.told is None:
@@ -87,6 +89,15 @@ def _segments(cell: Cell, base: int, *, blind: bool) -> Ints:
         kind = np.where(_REFUSED_OUTCOME[cell.told.outcome], REFUSED, UNOBSERVED if blind else LOST)
         told = np.column_stack((cell.told.first, cell.told.first + cell.told.length, kind))
     return _overlay(told, received)
+
+
+def _all_arrived(cell: Cell, told: Told) -> tuple[int, int] | None:
+    """The main road: one run was sent, and it arrived, and nothing else. Its first number, and its end."""
+    table = cell.runs.table
+    if len(table) != 1 or len(told.first) != 1:
+        return None
+    first, end = int(told.first[0]), int(told.first[0]) + told.sent
+    return (first, end) if table[0, FIRST] == first and table[0, END] == end else None
 
 
 def all_moves(before: dict[str, dict[int, Ints]], after: dict[str, dict[int, Ints]]) -> dict[str, int]:
@@ -118,10 +129,9 @@ def _tally_told(found: Tally, cell: Cell, second: int, *, blind: bool) -> None:
     told = cell.told
     if told is None:
         return
-    table = cell.runs.table
     sent, received = told.sent, cell.runs.count
-    if len(told.first) == 1 == len(table) and told.first[0] == table[0, FIRST] and sent == received:
-        found.sent += sent  # the main road: all of it arrived
+    if _all_arrived(cell, told):
+        found.sent += sent
         found.classes[RECEIVED] += sent
         if _REFUSED_OUTCOME[told.outcome[0]]:
             found.received_though_refused += sent

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import struct
 from typing import Any, Final
@@ -10,11 +9,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from streaming.accounting.measure import Measure
+from streaming.accounting.measure import Measures
 from streaming.accounting.runs import Runs
 from streaming.accounting.window import Cell, Told, Window
 
-VERSION: Final = 4
+VERSION: Final = 5
 _HEAD: Final = struct.Struct("<2sBxI")
 _MAGIC: Final = b"IF"
 _ENCODER: Final = json.JSONEncoder(separators=(",", ":"))
@@ -88,7 +87,7 @@ def dump_window(window: Window) -> bytes:
     arrays = _Arrays()
     samples = window.samples
     samples.flush()
-    measures = _dump_measures(arrays, [samples.response, samples.service, samples.jitter])
+    measures = _dump_measures(arrays, samples.measures)
     cells = {
         stream: [[second, *_dump_cell(arrays, cell)] for second, cell in of_stream.items()]
         for stream, of_stream in window.cells.items()
@@ -117,7 +116,7 @@ def load_window(data: bytes) -> Window:
     window = Window(start_ns)
     samples = window.samples
     measures, samples.negative, samples.last_received_ns, slowest = measured
-    samples.response, samples.service, samples.jitter = _load_measures(reader, *measures)
+    samples.measures = _load_measures(reader, *measures)
     samples.slowest = None if slowest is None else tuple(slowest)
     for stream, items in cells.items():
         window.cells[stream] = {second: _load_cell(reader, *item) for second, *item in items}
@@ -137,31 +136,16 @@ def load_window(data: bytes) -> Window:
     return window
 
 
-def _dump_measures(arrays: _Arrays, measures: list[Measure]) -> list[Any]:
-    """All of them in one go: what takes time is the number of arrays."""
-    numbers, *columns = zip(*(measure.dump() for measure in measures), strict=True)
-    keys, counts, pending = (np.concatenate(each) for each in columns)
-    lengths = [len(each) for each in columns[0]]
-    steps = keys.copy()  # from bucket to bucket; the first of a measure may be below the last one's
+def _dump_measures(arrays: _Arrays, measures: Measures) -> list[Any]:
+    numbers, keys, counts = measures.dump()
+    steps = keys.copy()
     steps[1:] -= keys[:-1]
-    far, many = arrays.put_small(steps), arrays.put_small(counts)
-    arrays.put(pending, "<u2")
-    return [numbers, lengths, far, many, [len(each) for each in columns[2]]]
+    return [numbers, len(keys), arrays.put_small(steps), arrays.put_small(counts)]
 
 
-def _load_measures(
-    reader: _Reader, numbers: list[Any], lengths: list[int], far: int, many: int, pending: list[int]
-) -> list[Measure]:
-    keys = reader.get_small(sum(lengths), far).cumsum().astype(np.uint16)
-    counts = reader.get_small(sum(lengths), many)
-    waiting = reader.get(sum(pending), "<u2")
-    parts = (_split(keys, lengths), _split(counts, lengths), _split(waiting, pending))
-    return [Measure.load(*each) for each in zip(numbers, *parts, strict=True)]
-
-
-def _split(values: NDArray[Any], lengths: list[int]) -> list[NDArray[Any]]:
-    ends = list(itertools.accumulate(lengths))
-    return [values[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+def _load_measures(reader: _Reader, numbers: Any, length: int, far: int, many: int) -> Measures:
+    keys = reader.get_small(length, far).cumsum().astype(np.int32)
+    return Measures.load(numbers, keys, reader.get_small(length, many))
 
 
 def _dump_cell(arrays: _Arrays, cell: Cell) -> list[Any]:

@@ -10,11 +10,12 @@ import numpy as np
 from collectors.paths import Rules
 from collectors.records import SECOND_NS
 from streaming.accounting import classes
+from streaming.accounting.measure import RESPONSE, given_percentiles, rounded
 from streaming.accounting.members import Members
 from streaming.accounting.row import About
 from streaming.accounting.window import Window
 from streaming.histogram import Histogram, indexes
-from streaming.rows import PERCENTILES, LiveRow
+from streaming.rows import LiveRow
 
 SUSPECT_AT_LEAST_NS: Final = SECOND_NS
 SUSPECT_TIMES: Final = 3  # the last final p99.9
@@ -100,7 +101,8 @@ def _response(window: Window, pending: dict[int, int], measured_ns: int) -> tupl
 
     What is missing counts with its age: the true latency is at least that.
     """
-    measure = window.samples.response
+    measures = window.samples.measures
+    measure = measures.of[RESPONSE]
     ages = {
         measured_ns - (second + 1) * SECOND_NS: count
         for second, count in sorted(pending.items())
@@ -110,21 +112,18 @@ def _response(window: Window, pending: dict[int, int], measured_ns: int) -> tupl
     total = received + missing
     if not total:
         return {}, []
-    histogram = measure.histogram
+    histogram = measures.histogram(RESPONSE)
     if ages:
-        keys, counts = measure.histogram.pairs()
-        keys = np.concatenate((keys, indexes(np.fromiter(ages.keys(), np.int64))))
-        counts = np.concatenate((counts, np.fromiter(ages.values(), np.int64)))
-        order = keys.argsort(kind="stable")
-        histogram = Histogram.of_pairs(keys[order], counts[order])
-    given = {name: share for name, share in PERCENTILES.items() if total * share[0] >= share[1]}
+        of_ages = indexes(np.fromiter(ages.keys(), np.int64)), np.fromiter(ages.values(), np.int64)
+        histogram.add(Histogram.of_pairs(*of_ages))
+    given = given_percentiles(total)
     found = dict(zip(given, histogram.percentiles(list(given.values())), strict=True)) if given else {}
     largest = max(measure.largest if received else 0, *ages, 0)
     found = {name: min(value, largest) for name, value in found.items()}
     found["max"] = largest
     lower = [name for name, (over, of) in given.items() if total - total * over // of > received]
     if received:
-        found["mean"] = (2 * measure.total + received) // (2 * received)
+        found["mean"] = rounded(measure.total, received)
     if missing:
         lower.append("max")
     return found, lower

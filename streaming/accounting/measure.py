@@ -1,133 +1,200 @@
-"""Exact integer sums over measured times, with a histogram of them."""
+"""What is measured of a window's messages: exact integer sums over times, with histograms of them."""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from streaming.histogram import Histogram, Indexes, encode_all, indexes
+from streaming.histogram import BUCKETS, Histogram, encode_all, index, summed, wide_indexes
 from streaming.rows import PERCENTILES, Latency
 
 Ints = NDArray[np.int64]
+Keys = NDArray[np.int32]
+
+MEASURES: Final = 3
+RESPONSE, SERVICE, JITTER = range(MEASURES)
+_STARTS: Final = [number * BUCKETS for number in range(MEASURES + 1)]  # of each measure's keys
+_CUTS: Final = np.asarray(_STARTS, np.int32)
 
 _LOW_BITS: Final = 16
 _PLAIN: Final = 1 << 62  # sums of squares below it fit into 64 bits
+_SPARSE: Final = 32  # counting over a range of so many buckets takes as long as sorting a value
 
 
-class Measure:
+class Totals:
     """Count, extremes, sum and sum of squares as Python integers: squares of ns overflow 64 bits."""
 
-    __slots__ = ("count", "histogram", "largest", "least", "squares", "total")
+    __slots__ = ("count", "largest", "least", "squares", "total")
 
-    def __init__(self) -> None:
-        self.count = 0
-        self.least = 0
-        self.largest = 0
-        self.total = 0
-        self.squares = 0
-        self.histogram = Histogram()
+    def __init__(
+        self, count: int = 0, least: int = 0, largest: int = 0, total: int = 0, squares: int = 0
+    ) -> None:
+        self.count = count
+        self.least = least
+        self.largest = largest
+        self.total = total
+        self.squares = squares
 
-    def record(self, values_ns: Ints, *, absolute: bool = False) -> None:
-        """Take in values; `absolute`: the histogram is of their size, all else of them as they are."""
-        if not len(values_ns):
-            return
-        least, largest = int(values_ns.min()), int(values_ns.max())
-        size = max(abs(least), abs(largest))
-        total = int(values_ns.sum()) if size * len(values_ns) < _PLAIN else sum(values_ns.tolist())
-        self._take(len(values_ns), least, largest, total, _squares(values_ns, size))
-        if absolute and least < 0:
-            self.histogram.record(indexes(np.abs(values_ns), (0, size)))
-        else:
-            self.histogram.record(indexes(values_ns, (least, largest)))
-
-    def _take(self, count: int, least: int, largest: int, total: int, squares: int) -> None:
+    def take(self, count: int, least: int, largest: int, total: int, squares: int) -> None:
         if self.count:
-            self.least, self.largest = min(self.least, least), max(self.largest, largest)
-        else:
-            self.least, self.largest = least, largest
+            least, largest = min(self.least, least), max(self.largest, largest)
+        self.least, self.largest = least, largest
         self.count += count
         self.total += total
         self.squares += squares
 
-    def percentiles(self, most: int) -> dict[str, int]:
+    def dump(self) -> list[int]:
+        return [self.count, self.least, self.largest, self.total, self.squares]
+
+
+class Measures:
+    """Response and service latencies and jitter; the last one's histogram is of its size, whatever its sign.
+
+    The histograms are kept as one, those of number n with n × BUCKETS added to their keys: what takes time
+    is the number of arrays.
+    """
+
+    __slots__ = ("_counts", "_keys", "of")
+
+    def __init__(self) -> None:
+        self.of = [Totals() for _ in range(MEASURES)]
+        self._keys: Keys = np.empty(0, np.int32)
+        self._counts: Ints = np.empty(0, np.int64)
+
+    def record(self, times_ns: Ints, first: int = 0) -> None:
+        """A row of times for each of the measures from `first` on. The rows are used up."""
+        count = times_ns.shape[1]
+        if not count:
+            return
+        least, largest = times_ns.min(axis=1).tolist(), times_ns.max(axis=1).tolist()
+        size = max(*largest, -min(least))
+        sums, squares = _sums(times_ns, size), _squares(times_ns, size)
+        for totals, *numbers in zip(self.of[first:], least, largest, sums, squares, strict=False):
+            totals.take(count, *numbers)
+        last = JITTER - first
+        if last < len(times_ns):
+            np.abs(times_ns[last], out=times_ns[last])
+            least[last], largest[last] = 0, max(largest[last], -least[last])
+        found = wide_indexes(times_ns, min(least), size)
+        self._count(found, first, [index(each) for each in least], [index(each) for each in largest])
+
+    def _count(self, found: Ints, first: int, lowest: list[int], highest: list[int]) -> None:
+        """Count buckets, a row for each measure, between these. The array is used up."""
+        keys, counts, cuts = self._keys, self._counts, self._cuts()
+        low, high = [0] * MEASURES, [-1] * MEASURES  # of each measure, as keys
+        for number, (start, known, end) in enumerate(zip(_STARTS, cuts, cuts[1:], strict=False)):
+            row = number - first
+            if 0 <= row < len(found):
+                low[number], high[number] = start + lowest[row], start + highest[row]
+            if known < end:
+                least, most = int(keys[known]), int(keys[end - 1])
+                low[number] = least if high[number] < 0 else min(low[number], least)
+                high[number] = max(high[number], most)
+        widths = [last + 1 - begin for begin, last in zip(low, high, strict=True)]
+        places = [0, *itertools.accumulate(widths)]  # where each measure's range begins among all of them
+        if places[-1] > _SPARSE * found.size:
+            found += np.asarray(_STARTS[first : first + len(found)])[:, None]
+            fresh = found.reshape(-1).astype(np.int32)
+            both = np.concatenate((keys, fresh)), np.concatenate((counts, np.ones(len(fresh), np.int64)))
+            self._keys, self._counts = summed(*both)
+            return
+        shifts = [begin - place for begin, place in zip(low, places, strict=False)]
+        rows = range(first, first + len(found))
+        found += np.asarray([[_STARTS[number] - shifts[number]] for number in rows])
+        dense = np.bincount(found.reshape(-1), minlength=places[-1])
+        for shift, known, end in zip(shifts, cuts, cuts[1:], strict=False):
+            if known < end:
+                dense[keys[known:end] - shift] += counts[known:end]
+        used = (dense != 0).nonzero()[0]  # of bits it finds them three times as fast
+        self._keys, self._counts = used.astype(np.int32), dense[used]
+        cuts = used.searchsorted(places).tolist()
+        for shift, begin, end in zip(shifts, cuts, cuts[1:], strict=False):
+            self._keys[begin:end] += shift
+
+    def _cuts(self) -> list[int]:
+        """Where each measure's keys begin, and where the last one's end."""
+        cuts: list[int] = self._keys.searchsorted(_CUTS).tolist()
+        return cuts
+
+    def histogram(self, number: int) -> Histogram:
+        """A measure's own."""
+        begin, end = self._cuts()[number : number + 2]
+        return Histogram.of_pairs(self._keys[begin:end] - np.int32(_STARTS[number]), self._counts[begin:end])
+
+    def percentiles(self, number: int, most: int) -> dict[str, int]:
         """Those which at least one value is above; a bucket's end beyond `most` is taken back to it."""
-        count = self.count
-        given = {name: share for name, share in PERCENTILES.items() if count * share[0] >= share[1]}
+        given = given_percentiles(self.of[number].count)
         if not given:
             return {}
-        found = self.histogram.percentiles(list(given.values()))
+        found = self.histogram(number).percentiles(list(given.values()))
         return {name: min(value, most) for name, value in zip(given, found, strict=True)}
 
-    def _latency(self, hdr: str) -> Latency | None:
-        if not self.count:
+    def latencies(self) -> list[Latency | None]:
+        """Response and service as they stand in a row; None where nothing was measured."""
+        *starts, end = self._cuts()[: JITTER + 1]
+        encoded = encode_all(self._keys[:end], self._counts[:end], starts)
+        return [self._latency(number, hdr) for number, hdr in enumerate(encoded)]
+
+    def _latency(self, number: int, hdr: str) -> Latency | None:
+        measure = self.of[number]
+        count, total = measure.count, measure.total
+        if not count:
             return None
-        count, total = self.count, self.total
         # n × Σx² − (Σx)² over n² is the variance, exactly; the root is rounded down.
-        deviation = math.isqrt(count * self.squares - total * total) // count
+        deviation = math.isqrt(count * measure.squares - total * total) // count
         return {
             "count": count,
-            "min_ns": self.least,
-            "max_ns": self.largest,
-            "mean_ns": _round(total, count),
+            "min_ns": measure.least,
+            "max_ns": measure.largest,
+            "mean_ns": rounded(total, count),
             "std_ns": deviation,
-            "percentiles": self.percentiles(max(self.largest, 0)),
+            "percentiles": self.percentiles(number, max(measure.largest, 0)),
             "hdr": hdr,
         }
 
-    def dump(self) -> tuple[list[int], Indexes, Ints, Indexes]:
-        return [self.count, self.least, self.largest, self.total, self.squares], *self.histogram.parts()
+    def dump(self) -> tuple[list[list[int]], Keys, Ints]:
+        return [totals.dump() for totals in self.of], self._keys, self._counts
 
     @classmethod
-    def load(cls, numbers: list[Any], keys: Indexes, counts: Ints, pending: Indexes) -> Measure:
+    def load(cls, numbers: list[list[int]], keys: Keys, counts: Ints) -> Measures:
         found = cls()
-        found.count, found.least, found.largest, found.total, found.squares = numbers
-        found.histogram = Histogram.of_pairs(keys, counts, pending)
+        found.of = [Totals(*each) for each in numbers]
+        found._keys, found._counts = keys, counts
         return found
 
 
-def record_each(measures: Sequence[Measure], times_ns: Ints) -> None:
-    """A row of times for each measure; the last one's histogram is of their size. The rows are used up."""
-    least, largest = times_ns.min(axis=1).tolist(), times_ns.max(axis=1).tolist()
-    count, size = times_ns.shape[1], max(*largest, -min(least))
-    if size * size * count >= _PLAIN:
-        for measure, values_ns in zip(measures, times_ns, strict=True):
-            measure.record(values_ns, absolute=measure is measures[-1])
-        return
-    totals, squares = times_ns.sum(axis=1).tolist(), np.einsum("ij,ij->i", times_ns, times_ns).tolist()
-    np.abs(times_ns[-1], out=times_ns[-1])
-    found = indexes(times_ns, (min(*least, 0), size))
-    for measure, buckets, *numbers in zip(measures, found, least, largest, totals, squares, strict=True):
-        measure._take(count, *numbers)  # noqa: SLF001 -- of this module
-        measure.histogram.record(buckets)
+def given_percentiles(count: int) -> dict[str, tuple[int, int]]:
+    """Those that so many values have, with the share above each: at least one is above."""
+    return {name: share for name, share in PERCENTILES.items() if count * share[0] >= share[1]}
 
 
-def latencies(measures: Sequence[Measure]) -> list[Latency | None]:
-    """As they stand in a row; None where nothing was measured."""
-    encoded = encode_all([measure.histogram for measure in measures])
-    return [
-        measure._latency(hdr)  # noqa: SLF001 -- of this module
-        for measure, hdr in zip(measures, encoded, strict=True)
-    ]
-
-
-def _squares(values: Ints, size: int) -> int:
-    if size * size * len(values) < _PLAIN:
-        return int(np.dot(values, values))
-    high = values >> _LOW_BITS
-    if (size >> _LOW_BITS) ** 2 * len(values) >= _PLAIN:
-        return sum(value * value for value in values.tolist())  # days: no honest latency comes here
-    low = values & ((1 << _LOW_BITS) - 1)
-    return (
-        (int(np.dot(high, high)) << (2 * _LOW_BITS))
-        + (int(np.dot(high, low)) << (_LOW_BITS + 1))
-        + int(np.dot(low, low))
-    )
-
-
-def _round(total: int, count: int) -> int:
-    """The nearest whole number, halves upwards, for either sign."""
+def rounded(total: int, count: int) -> int:
+    """The nearest whole number to the mean, halves upwards, for either sign."""
     return (2 * total + count) // (2 * count)
+
+
+def _sums(rows: Ints, size: int) -> list[int]:
+    if size * rows.shape[1] < _PLAIN:
+        found: list[int] = rows.sum(axis=1).tolist()
+        return found
+    return [sum(row.tolist()) for row in rows]
+
+
+def _squares(rows: Ints, size: int) -> list[int]:
+    """The sums of them."""
+    if size * size * rows.shape[1] < _PLAIN:
+        return _products(rows, rows)
+    if (size >> _LOW_BITS) ** 2 * rows.shape[1] >= _PLAIN:
+        return [sum(value * value for value in row.tolist()) for row in rows]  # days: no honest latency
+    high, low = rows >> _LOW_BITS, rows & ((1 << _LOW_BITS) - 1)
+    products = zip(_products(high, high), _products(high, low), _products(low, low), strict=True)
+    return [(hh << (2 * _LOW_BITS)) + (hl << (_LOW_BITS + 1)) + ll for hh, hl, ll in products]
+
+
+def _products(some: Ints, others: Ints) -> list[int]:
+    found: list[int] = np.einsum("ij,ij->i", some, others).tolist()
+    return found

@@ -6,6 +6,7 @@ from typing import Final
 
 from collectors.paths import Rules
 from collectors.records import SECOND_NS, Header, Record
+from streaming import rows
 from streaming.accounting import bounds, classes, codec, row, spans
 from streaming.accounting.checks import Rejected, check
 from streaming.accounting.ends import End, reach_ns
@@ -45,8 +46,8 @@ class PathState:
         self._p999_ns = 0  # response latency, of the newest final window
         self._shown = Shown()
 
-    def apply(self, record: Record, append_ns: int) -> list[WindowRow]:
-        """Take in a record, as its partition's next one of this path; the rows that it makes final."""
+    def apply(self, record: Record, append_ns: int) -> list[bytes]:
+        """Take in a record, as its partition's next one of this path; the rows it makes final, encoded."""
         self.rejection = None
         self.last_append_ns = max(self.last_append_ns, append_ns)
         self.counters["records"] += 1
@@ -157,7 +158,7 @@ class PathState:
         if header.warmup:
             self.counters["warmup"] += 1
             return
-        samples = 0 if record.received is None else len(record.received.seq)
+        samples = 0 if record.received is None else record.received.size
         window = self._window(header.second * SECOND_NS, samples)
         if window is None:
             return
@@ -171,7 +172,7 @@ class PathState:
         """A record of an end that was forgotten, or of times that are."""
         if record.received is not None:
             start = self._windows.start_of(record.header.second * SECOND_NS)
-            self.counters[self._windows.too_old(start) or "beyond_horizon"] += len(record.received.seq)
+            self.counters[self._windows.too_old(start) or "beyond_horizon"] += record.received.size
 
     def _miss_rows(self, end: End, second: int) -> None:
         """The rows were too much: for the accounting the end has a gap there."""
@@ -232,12 +233,12 @@ class PathState:
         last = min(to_ns + rules.gone_after_ns, windows.next_ns)
         windows.revise.update(range(max(first, windows.kept_ns), last, rules.window_ns))
 
-    def _advance(self) -> list[WindowRow]:
+    def _advance(self) -> list[bytes]:
         """Windows that became final, in order, then revisions of earlier ones."""
         windows, rules = self._windows, self.rules
         frontier_ns = self._members.frontier_ns()
         settled_ns = self._members.settled_ns(frontier_ns)
-        found: list[WindowRow] = []
+        found: list[bytes] = []
         if windows.first_ns is None and not self._begin(settled_ns):
             return found
         final_ns = windows.next_ns
@@ -282,17 +283,17 @@ class PathState:
         windows.leap(max(target, start + windows.length_ns))
         return True
 
-    def _close(self, window: Window) -> WindowRow:
+    def _close(self, window: Window) -> bytes:
         window.bases = {stream: self._covered.get(stream, 0) for stream in window.cells}
         window.revision = 0
-        found = self._row(window, self._view(window.start_ns), self._outages)
+        found, text = self._row(window, self._view(window.start_ns), self._outages)
         self._cover(window)
         if found["response"] is not None:
             self._p999_ns = found["response"]["percentiles"].get("99.9", found["response"]["max_ns"])
         self._shown.changed(window.start_ns)
-        return found
+        return text
 
-    def _revise(self, final_ns: int, found: list[WindowRow]) -> None:
+    def _revise(self, final_ns: int, found: list[bytes]) -> None:
         """Add revisions of windows final before, where their rows are other than they were."""
         revise = self._windows.revise
         for start in sorted(revise):
@@ -306,22 +307,24 @@ class PathState:
             if view.blind_ns != window.blind_ns:
                 remember_classes(window)
             before = window.digest
-            revised = self._row(window, view, None)
+            revised, _ = self._row(window, view, None)
             if window.digest != before:
                 window.revision += 1
                 revised["revision"] = window.revision
-                found.append(revised)
+                found.append(rows.encode(revised))
 
     def _view(self, start: int) -> View:
         return self._members.view(start, start + self.rules.window_ns + self.rules.settle_ns)
 
-    def _row(self, window: Window, view: View, outages: Outages | None) -> WindowRow:
+    def _row(self, window: Window, view: View, outages: Outages | None) -> tuple[WindowRow, bytes]:
+        """As it is now, with revision 0."""
         assert self._about is not None  # noqa: S101 -- a window has had a record
         found = row.final(self._about, self.rules, window, view, outages)
         window.blind_ns = view.blind_ns
-        window.digest = row.digest(found)
+        text = rows.encode(found)
+        window.digest = row.digest(text)
         self._windows.mark_changed(window.start_ns)
-        return found
+        return found, text
 
     def _cover(self, window: Window) -> None:
         for stream, cells in window.cells.items():

@@ -12,7 +12,7 @@ from collectors.records import SECOND_NS, UNSENT_REASONS, Header
 from streaming import rows
 from streaming.accounting import classes
 from streaming.accounting.classes import Tally
-from streaming.accounting.measure import latencies
+from streaming.accounting.measure import JITTER
 from streaming.accounting.members import View
 from streaming.accounting.window import Window
 from streaming.rows import CLASSES, Jitter, Named, WindowRow
@@ -79,7 +79,7 @@ class Outages:
 
 
 def final(about: About, rules: Rules, window: Window, view: View, outages: Outages | None) -> WindowRow:
-    """The window's row, its revision not yet raised; `outages` is given, and brought on, at revision 0."""
+    """The window's row, with revision 0; `outages` is given, and brought on, where it is."""
     samples = window.samples
     samples.flush()
     tally = classes.tally(window, view.blind_ns)
@@ -108,13 +108,13 @@ def final(about: About, rules: Rules, window: Window, view: View, outages: Outag
     }
     flags = _flags(about, window, view, tally)
     slowest = samples.slowest
-    response, service = latencies((samples.response, samples.service))
+    response, service = samples.measures.latencies()
     return {
         **about.named(),
         "window_start_ns": window.start_ns,
         "window_ns": rules.window_ns,
         "rules": rules.hash(),
-        "revision": max(window.revision, 0),
+        "revision": 0,
         "complete": not any(FLAGS[flag] for flag in flags),
         "flags": flags,
         "sent": tally.sent,
@@ -152,9 +152,8 @@ def final(about: About, rules: Rules, window: Window, view: View, outages: Outag
     }
 
 
-def digest(row: WindowRow) -> str:
-    """Tells whether a row differs from the one before in anything but its revision."""
-    text = rows.encode({**row, "revision": 0})
+def digest(text: bytes) -> str:
+    """Tells whether a row, told with revision 0, is other than the one before."""
     return hashlib.blake2b(text, digest_size=8).hexdigest()
 
 
@@ -230,12 +229,13 @@ def _stalled(window: Window) -> int:
 
 
 def _jitter(window: Window) -> Jitter | None:
-    measure = window.samples.jitter
+    measures = window.samples.measures
+    measure = measures.of[JITTER]
     if not measure.count:
         return None
     return {
         "count": measure.count,
-        "percentiles": measure.percentiles(max(abs(measure.least), abs(measure.largest))),
+        "percentiles": measures.percentiles(JITTER, max(abs(measure.least), abs(measure.largest))),
         "max_ns": measure.largest,
         "min_ns": measure.least,
         "rfc3550_ns": window.rfc3550_ns,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from collectors.records import Received
+
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
@@ -19,31 +21,36 @@ class Runs:
     def __init__(self, table: Ints | None = None) -> None:
         self.table: Ints = np.empty((0, 4), np.int64) if table is None else table
 
-    def add(self, seq: Ints, sent_ns: Ints) -> Mask | None:
-        """Take in numbers in order of arrival; a mask of those not seen before, or None where all are new."""
+    def add(self, rows: Received, run: tuple[int, int] | None) -> Mask | None:
+        """Take in numbers in order of arrival; a mask of those not seen before, or None where all are new.
+
+        `run` is that of the rows, where they are one.
+        """
         table = self.table
-        steps = seq[1:] - seq[:-1]
-        if (steps == 1).all():  # the main road
-            first, end = int(seq[0]), int(seq[-1]) + 1
+        if run is not None:  # the main road
+            first, end = run
+            first_sent_ns = rows.start_ns + int(rows.from_start_ns[0])
+            last_sent_ns = rows.start_ns + int(rows.from_start_ns[-1])
             if len(table) and first == table[-1, END]:
                 self.table = table = table.copy()
-                table[-1, END], table[-1, LAST_SENT] = end, sent_ns[-1]
+                table[-1, END], table[-1, LAST_SENT] = end, last_sent_ns
                 return None
-            block, fresh = np.array([[first, end, sent_ns[0], sent_ns[-1]]], np.int64), None
+            block, fresh = np.array([[first, end, first_sent_ns, last_sent_ns]], np.int64), None
         else:
-            block, fresh = _blocks(seq, sent_ns)
+            block, fresh = _blocks(rows.seq, rows.sent_ns)
         if not len(table):
             self.table = block
             return fresh
         if block[0, FIRST] >= table[-1, END]:
             self.table = _touching(np.concatenate((table, block)))
             return fresh
+        seq = rows.seq
         seen = self.holds(seq)
         if seen.any():
             fresh = ~seen if fresh is None else fresh & ~seen
             if not fresh.any():
                 return fresh
-            block, _ = _blocks(seq[fresh], sent_ns[fresh])
+            block, _ = _blocks(seq[fresh], rows.sent_ns[fresh])
         joined = np.concatenate((table, block))
         self.table = _touching(joined[np.argsort(joined[:, FIRST], kind="stable")])
         return fresh

@@ -88,11 +88,12 @@ class Window:
 
     def receive(self, header: Header, rows: Received) -> None:
         """Count a receiver's rows; TooMuch leaves the window as it was."""
-        if not len(rows.seq):
+        if not rows.size:
             return
         cell = self.cell(header.stream, header.second)
-        _bounded(cell, rows.seq)
-        fresh = cell.runs.add(rows.seq, rows.sent_ns)
+        run = rows.run
+        _bounded(cell, rows, run)
+        fresh = cell.runs.add(rows, run)
         counts = self.counts
         counts["received_bytes"] += header.body_bytes
         flagged = rows.flags.any()
@@ -100,23 +101,15 @@ class Window:
             counts["redelivered"] += int(np.count_nonzero(rows.flags & FLAG_REDELIVERED))
         if fresh is not None:
             counts["duplicate"] += len(fresh) - int(np.count_nonzero(fresh))
-            rows = Received(
-                rows.seq[fresh],
-                rows.intended_ns[fresh],
-                rows.sent_ns[fresh],
-                rows.received_ns[fresh],
-                rows.ipdv_ns[fresh],
-                rows.has_ipdv[fresh],
-                rows.flags[fresh],
-            )
+            rows = rows.only(fresh)
         self.rfc3550_ns = max(self.rfc3550_ns, header.rfc3550_ns)
         self._routes(header.routes)
-        if not len(rows.seq):
+        if not rows.size:
             return
         if flagged:
             counts["reordered"] += int(np.count_nonzero(rows.flags & FLAG_REORDERED))
         if self.revision >= 0:
-            counts["late"] += len(rows.seq)
+            counts["late"] += rows.size
         self.samples.add(header.stream, rows)
 
     def tell(self, header: Header, rows: Ledger) -> None:
@@ -152,8 +145,11 @@ class Window:
             self.routes[name] = self.routes.get(name, 0) + count
 
 
-def _bounded(cell: Cell, seq: Ints) -> None:
-    low, high = int(seq.min()), int(seq.max())
+def _bounded(cell: Cell, rows: Received, run: tuple[int, int] | None) -> None:
+    if run is not None:
+        low, high = run[0], run[1] - 1
+    else:
+        low, high = rows.base + int(rows.from_base.min()), rows.base + int(rows.from_base.max())
     table = cell.runs.table
     if len(table):
         low, high = min(low, int(table[0, FIRST])), max(high, int(table[-1, END]))
@@ -162,5 +158,5 @@ def _bounded(cell: Cell, seq: Ints) -> None:
         low, high = min(low, int(told.first[0])), max(high, int(told.first[-1]))
     if high - low > bounds.NUMBERS:
         raise TooMuch("numbers", f"a number {high - low} away from others of the same second")
-    if len(table) + len(seq) > bounds.RUNS and len(table) > bounds.RUNS // 2:
+    if len(table) + rows.size > bounds.RUNS and len(table) > bounds.RUNS // 2:
         raise TooMuch("runs", f"numbers received in more than {bounds.RUNS // 2} pieces in one second")

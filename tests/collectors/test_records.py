@@ -24,6 +24,8 @@ from collectors.records import (
     Clock,
     Gap,
     Header,
+    Ledger,
+    Received,
     Span,
     flow_hash,
     ledger_rows,
@@ -104,7 +106,14 @@ WRITTEN: dict[str, tuple[Header, Any]] = {
 def same(rows: Any, others: Any) -> bool:
     if rows is None or others is None:
         return rows is others
-    return all(np.array_equal(a, b) for a, b in zip(rows, others, strict=True))
+    return all(np.array_equal(a, b) for a, b in zip(columns(rows), columns(others), strict=True))
+
+
+def columns(rows: Received | Ledger) -> tuple[Any, ...]:
+    if isinstance(rows, Ledger):
+        return rows
+    times = rows.intended_ns, rows.sent_ns, rows.received_ns
+    return rows.seq, *times, rows.ipdv_ns, rows.has_ipdv, rows.flags
 
 
 @pytest.mark.parametrize("kind", WRITTEN)

@@ -78,15 +78,16 @@ class Oracle(RowOracle):
             if window is None:
                 return
             window.headers.append(header)
-            for i in range(len(r.seq)):
+            seq, intended_ns, sent_ns, received_ns = r.seq, r.intended_ns, r.sent_ns, r.received_ns
+            for i in range(len(seq)):
                 window.rows.append(
                     Row(
                         header.stream,
-                        int(r.seq[i]),
+                        int(seq[i]),
                         header.second,
-                        int(r.intended_ns[i]),
-                        int(r.sent_ns[i]),
-                        int(r.received_ns[i]),
+                        int(intended_ns[i]),
+                        int(sent_ns[i]),
+                        int(received_ns[i]),
                         int(r.ipdv_ns[i]) if r.has_ipdv[i] else None,
                         int(r.flags[i]),
                         window.final,

@@ -11,6 +11,7 @@ from collectors.record_codec import encode
 from collectors.records import SECOND_NS, ledger_rows
 from streaming.accounting import Accountant, BadState, PathState
 from streaming.accounting.codec import VERSION
+from streaming.rows import decode_window
 
 
 def put_away(path: Path, kept: dict[int, bytes]) -> bytes:
@@ -117,7 +118,7 @@ def test_kept_in_memory_final_windows_are_squeezed_and_can_still_be_revised() ->
     def feed(*records: bytes) -> list[int]:
         fed = [accountant.feed(record, ns(60)) for record in records]
         accountant.tidy()
-        return [row["revision"] for each in fed for row in each.rows]
+        return [decode_window(row)["revision"] for each in fed for row in each.rows]
 
     def both(until: float) -> list[bytes]:
         return [encode(end.header("alive", until)) for end in (sender, receiver)]

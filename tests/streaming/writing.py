@@ -22,7 +22,7 @@ from collectors.records import (
     received_rows,
 )
 from streaming.accounting import PathState
-from streaming.rows import WindowRow
+from streaming.rows import WindowRow, decode_window
 
 T0 = 1_700_000_000
 RULES = Rules(5 * SECOND_NS, 10 * SECOND_NS, 60 * SECOND_NS, 900 * SECOND_NS)
@@ -57,7 +57,7 @@ class Path:
     def feed(self, record: Record) -> list[WindowRow]:
         """Over the wire, as any record comes."""
         again = decode(encode(record.header, record.received or record.ledger))
-        found = self.state.apply(again, again.header.frontier_ns)
+        found = [decode_window(row) for row in self.state.apply(again, again.header.frontier_ns)]
         self.rows += found
         return found
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -80,16 +80,9 @@ def highest(index: int) -> int:
     return ((index - (bucket << 10) + 1) << bucket) - 1
 
 
-def at_ranks(counts: Ints, shares_above: Sequence[tuple[int, int]]) -> list[int]:
-    """For each share (over, of): the place up to which all but that share of what was counted is.
-
-    The rank is exact: the count minus the whole part of count × over / of.
-    """
-    reached = counts.cumsum()
-    total = int(reached[-1])
-    ranks = [max(total - total * over // of, 1) for over, of in shares_above]
-    places: list[int] = reached.searchsorted(ranks).tolist()
-    return places
+def ranks(total: int, shares_above: Iterable[tuple[int, int]]) -> list[int]:
+    """For each share (over, of): the count of all less the whole part of that share, exactly; from 1."""
+    return [max(total - total * over // of, 1) for over, of in shares_above]
 
 
 class Histogram:
@@ -128,11 +121,13 @@ class Histogram:
     def count(self) -> int:
         return int(self._counts.sum())
 
-    def percentiles(self, shares_above: Sequence[tuple[int, int]]) -> list[int]:
-        """For each share (over, of): the highest value of the bucket that `at_ranks` tells."""
+    def percentiles(self, shares_above: Iterable[tuple[int, int]]) -> list[int]:
+        """For each share (over, of): the highest value of the bucket that holds the value of that rank."""
         if not len(self._keys):
             raise ValueError("an empty histogram has no percentiles")
-        return [highest(each) for each in self._keys[at_ranks(self._counts, shares_above)].tolist()]
+        reached = self._counts.cumsum()
+        places = reached.searchsorted(ranks(int(reached[-1]), shares_above))
+        return [highest(each) for each in self._keys[places].tolist()]
 
     def at_most(self, bound_ns: int) -> int:
         """How many values are in buckets up to the bound's own."""

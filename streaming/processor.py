@@ -9,7 +9,7 @@ import pandas as pd
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from streaming.outputs import Input, Kind, Output
-from streaming.shard import Shard, ShardRules
+from streaming.shard import LOG_BATCHES, Logged, Shard, ShardRules, Snapshot
 
 INPUT_COLUMNS: Final = ("shard", "partition", "offset", "appended_ms", "key", "value")
 OUTPUT_SCHEMA: Final = "topic string, key binary, value binary, counter string, count long"
@@ -28,10 +28,11 @@ class ShardProcessor(StatefulProcessor):
         self._query = query
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        # In each batch only the digest is read: bytes are written fast, and read one at a time.
-        self._digest = handle.getValueState("digest", "digest string")
+        # In each batch only the mark is read: bytes are written fast, and read one at a time.
+        self._mark = handle.getValueState("mark", "digest string, logged int")
         self._header = handle.getValueState("header", "blob binary")
         self._windows = handle.getMapState("windows", "start_ns long", "blob binary")
+        self._log = handle.getMapState("log", "number int", "blob binary")
 
     def handleInputRows(  # noqa: N802 -- Spark's names
         self,
@@ -46,25 +47,36 @@ class ShardProcessor(StatefulProcessor):
         shard = self._shard(number)
         outputs = [output for one in inputs for output in shard.apply(one)]
         ending, changes = shard.finish()
-        for start_ns, blob in changes.windows.items():
-            if blob is None:
-                self._windows.removeKey((start_ns,))
-            else:
-                self._windows.updateValue((start_ns,), (blob,))
-        self._header.update((changes.header,))
-        self._digest.update((shard.digest.hex(),))
+        if isinstance(changes, Logged):
+            self._log.updateValue((shard.logged - 1,), (changes.records,))
+        else:
+            self._keep(changes)
+        self._mark.update((shard.digest.hex(), shard.logged))
         _decoded[self._query, number] = shard
         yield self._frame([*outputs, *ending])
 
     def close(self) -> None:
         pass
 
+    def _keep(self, changes: Snapshot) -> None:
+        for start_ns, blob in changes.windows.items():
+            if blob is None:
+                self._windows.removeKey((start_ns,))
+            else:
+                self._windows.updateValue((start_ns,), (blob,))
+        self._header.update((changes.header,))
+
     def _shard(self, number: int) -> Shard:
-        digest = self._digest.get()
+        digest, logged = self._mark.get() or ("", 0)
         # Out of the way until the batch is through: a failure leaves it half changed.
         shard = _decoded.pop((self._query, number), None)
-        if shard is None or digest is None or shard.digest.hex() != digest[0]:
-            shard = Shard(self._rules, _blob(self._header.get()))
+        if shard is None or shard.digest.hex() != digest:
+            # A batch with a snapshot takes longer: no two shards take theirs at the same intervals.
+            shard = Shard(self._rules, _blob(self._header.get()), LOG_BATCHES - number % LOG_BATCHES)
+            # Entries beyond those that count are of before the snapshot.
+            log = [_blob(self._log.getValue((entry,))) or b"" for entry in range(logged)]
+            shard.replay(self._load_window, log)
+            shard.digest = bytes.fromhex(digest)
         shard.begin(self._load_window)
         return shard
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -13,7 +13,7 @@ from collectors.paths import Rules
 from collectors.record_codec import decode
 from collectors.records import BadRecord
 from collectors.topics import SAMPLES
-from streaming import rows
+from streaming import rows, shard_log
 from streaming.accounting import PathState
 from streaming.outputs import Input, Output, dead_letter
 from streaming.packing import pack, unpack
@@ -25,6 +25,8 @@ _SWEEP_NS: Final = _FORGET_NS + 3_600_000_000_000
 _APPENDED: Final = struct.Struct("<q")
 _POSITION: Final = struct.Struct("<iq")
 MAX_PATHS: Final = 10_000  # of one shard: names made up by someone must not fill the memory
+LOG_BATCHES: Final = 16
+LOG_BYTES: Final = 8 << 20  # of records: what would be taken in again
 COUNTED: Final = ("samples", "repeats", "warmup", "before_start", "beyond_horizon")
 _INDEX: Final = ""  # no path has this name
 
@@ -41,38 +43,65 @@ class ShardRules:
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
-    """What the state store has to take over after a batch; a window that is None is removed."""
+class Snapshot:
+    """What the state store has to take over: all there is. A window that is None is removed."""
 
     header: bytes
     windows: dict[int, bytes | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """What the state store has to put behind the newest snapshot: the batch's records as they came."""
+
+    records: bytes
 
 
 class Shard:
     """`begin`, then `apply` for each record in order, then `finish`: once for each batch.
 
     A path's state is decoded when its first record comes and stays so; others stay the bytes they were.
+    Encoding it takes as long as taking in a second of records. So that is done now and then; between these
+    snapshots records are logged as they came, and taken in again after a restart.
     """
 
-    def __init__(self, rules: ShardRules, header: bytes | None) -> None:
+    def __init__(self, rules: ShardRules, header: bytes | None = None, patience: int = LOG_BATCHES) -> None:
+        """`header`: of the newest snapshot. `patience`: how many batches are logged before the next one."""
         self.header = header
+        self.digest = b""  # of all records taken in, in their batches: shards of one digest hold the same
         self._rules = rules
+        self._patience = patience
         self._stored = unpack(header) if header else {}
         self._windows = ShardWindows(self._stored.pop(_INDEX, None))
         self._states: dict[str, PathState] = {}
         self._appended_ns = {path: _APPENDED.unpack_from(blob)[0] for path, blob in self._stored.items()}
+        self._changed: set[str] = set()  # since the newest snapshot
+        self.logged = 0  # batches since then, and their bytes
+        self._log_bytes = 0
+        self._batch: list[Input] = []
         self._touched: set[str] = set()  # of this batch, as the counts are
         self._counts: Counter[str] = Counter()
-        self._digest = hashlib.blake2b(digest_size=16)
+
+    def replay(self, load: WindowLoader, log: Sequence[bytes]) -> None:
+        """What was logged since the snapshot of the header, in order."""
+        self._windows.load = load
+        for batch in log:
+            for one in shard_log.decode(batch):
+                self._apply(one)
+            self._log_bytes += len(batch)
+        self.logged = len(log)
+        self._touched.clear()
 
     def begin(self, load: WindowLoader) -> None:
         """Before a batch: where windows come from now."""
         self._windows.load = load
-        self._digest = hashlib.blake2b(self._windows.digest, digest_size=16)
         self._counts.clear()
 
     def apply(self, one: Input) -> list[Output]:
-        self._digest.update(_POSITION.pack(one.partition, one.offset))
+        self._batch.append(one)
+        return self._apply(one)
+
+    def _apply(self, one: Input) -> list[Output]:
         try:
             record = decode(one.value)
         except BadRecord as bad:
@@ -93,7 +122,7 @@ class Shard:
             found.append(dead_letter(one, state.rejection.reason, state.rejection.detail))
         return found
 
-    def finish(self) -> tuple[list[Output], Changes]:
+    def finish(self) -> tuple[list[Output], Snapshot | Logged]:
         """After a batch: live rows and counts, and what has to be stored."""
         outputs: list[Output] = []
         for path in self._touched:
@@ -101,28 +130,36 @@ class Shard:
             live = state.live()
             if live is not None:
                 outputs.append(Output("live", path.encode(), rows.encode(live)))
+            self._counts.update(state.counters)
+        outputs += [
+            Output("count", None, None, name, self._counts[name]) for name in COUNTED if self._counts[name]
+        ]
+        self._touched.clear()
+        batch, self._batch = self._batch, []
+        places = b"".join([_POSITION.pack(one.partition, one.offset) for one in batch])
+        self.digest = hashlib.blake2b(self.digest + places, digest_size=16).digest()
+        self.logged += 1
+        self._log_bytes += sum(len(one.value) for one in batch)
+        if self.logged <= self._patience and self._log_bytes <= LOG_BYTES:
+            return outputs, Logged(shard_log.encode(batch))
+        return outputs, self._snapshot()
+
+    def _snapshot(self) -> Snapshot:
+        for path in self._changed:
+            state = self._states[path]
             for start_ns, blob in state.dirty_windows().items():
                 self._windows.put(start_ns, path, blob)
             for start_ns in state.forgotten_windows():
                 self._windows.drop(start_ns, path)
             self._stored[path] = _APPENDED.pack(self._appended_ns[path]) + state.dump_header()
-            self._counts.update(state.counters)
-        outputs += [
-            Output("count", None, None, name, self._counts[name]) for name in COUNTED if self._counts[name]
-        ]
-        self._touched = set()
+        self._changed.clear()
+        self.logged = self._log_bytes = 0
         newest_ns = max(self._appended_ns.values(), default=0)
         for path in [p for p, at_ns in self._appended_ns.items() if newest_ns - at_ns > _SWEEP_NS]:
             self._forget(path)
         windows = self._windows.changes()
-        self._windows.digest = self._digest.digest()
         self.header = pack({_INDEX: self._windows.encode(), **self._stored})
-        return outputs, Changes(self.header, windows)
-
-    @property
-    def digest(self) -> bytes:
-        """Of all records taken in, in their batches: shards of one digest hold the same."""
-        return self._windows.digest
+        return Snapshot(self.header, windows)
 
     def _state(self, path: str, append_ns: int) -> PathState:
         if append_ns - self._appended_ns.get(path, append_ns) > _FORGET_NS:
@@ -142,6 +179,7 @@ class Shard:
                 state.keep_windows_with(load)
             self._states[path] = state
         self._appended_ns[path] = append_ns
+        self._changed.add(path)
         if path not in self._touched:
             self._touched.add(path)
             self._counts.subtract(state.counters)
@@ -152,3 +190,4 @@ class Shard:
         for kept in (self._states, self._stored, self._appended_ns):
             kept.pop(path, None)
         self._touched.discard(path)
+        self._changed.discard(path)

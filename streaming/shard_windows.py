@@ -10,7 +10,7 @@ from streaming.packing import StateError, pack, unpack
 
 WindowLoader = Callable[[int], bytes | None]
 
-_VERSION: Final = 1
+_VERSION: Final = 2
 _LAGGARD_NS: Final = 120_000_000_000
 _LAGGARDS: Final = 2  # cleaned up in one batch
 _KEPT: Final = 6  # packs that stay at hand: the open windows are written again and again
@@ -24,7 +24,6 @@ class ShardWindows:
     """
 
     def __init__(self, encoded: bytes | None = None) -> None:
-        self.digest = b""
         self.load: WindowLoader = lambda _: None
         self._bits: dict[str, int] = {}
         self._held: dict[int, int] = {}
@@ -37,7 +36,6 @@ class ShardWindows:
     def encode(self) -> bytes:
         index = {
             "v": _VERSION,
-            "digest": self.digest.hex(),
             "paths": {path: bit.bit_length() - 1 for path, bit in self._bits.items()},
             "windows": [
                 [start, f"{held:x}", f"{self._needed[start]:x}"] for start, held in self._held.items()
@@ -52,7 +50,6 @@ class ShardWindows:
                 f"the shard's index is of version {raw['v']}, this version reads {_VERSION}: run the version "
                 "that wrote it, or give a new checkpoint, which is rebuilt from Kafka"
             )
-        self.digest = bytes.fromhex(raw["digest"])
         self._bits = {path: 1 << place for path, place in raw["paths"].items()}
         self._held = {start: int(held, 16) for start, held, _ in raw["windows"]}
         self._needed = {start: int(needed, 16) for start, _, needed in raw["windows"]}

@@ -14,7 +14,7 @@ from streaming.accounting.measure import RESPONSE, given_percentiles, rounded
 from streaming.accounting.members import Members
 from streaming.accounting.row import About
 from streaming.accounting.window import Window
-from streaming.histogram import Histogram, indexes
+from streaming.histogram import Histogram, highest, index, indexes, ranks
 from streaming.rows import LiveRow
 
 SUSPECT_AT_LEAST_NS: Final = SECOND_NS
@@ -46,7 +46,6 @@ class Shown:
         pending: dict[int, int] = {}
         newest: Window | None = None
         for window in windows:
-            window.samples.flush()
             received_ns = window.samples.last_received_ns
             if received_ns:
                 self.last_received_ns = max(self.last_received_ns or 0, received_ns)
@@ -101,29 +100,38 @@ def _response(window: Window, pending: dict[int, int], measured_ns: int) -> tupl
 
     What is missing counts with its age: the true latency is at least that.
     """
-    measures = window.samples.measures
-    measure = measures.of[RESPONSE]
     ages = {
         measured_ns - (second + 1) * SECOND_NS: count
         for second, count in sorted(pending.items())
         if (second + 1) * SECOND_NS <= measured_ns
     }
-    received, missing = measure.count, sum(ages.values())
+    samples = window.samples
+    received, missing = samples.count, sum(ages.values())
     total = received + missing
     if not total:
         return {}, []
-    histogram = measures.histogram(RESPONSE)
-    if ages:
-        of_ages = indexes(np.fromiter(ages.keys(), np.int64)), np.fromiter(ages.values(), np.int64)
-        histogram.add(Histogram.of_pairs(*of_ages))
     given = given_percentiles(total)
-    found = dict(zip(given, histogram.percentiles(list(given.values())), strict=True)) if given else {}
-    largest = max(measure.largest if received else 0, *ages, 0)
-    found = {name: min(value, largest) for name, value in found.items()}
+    few = None if ages else samples.few_responses()
+    if few is not None:
+        few.sort()
+        places = [rank - 1 for rank in ranks(total, given.values())]
+        values = [highest(index(value)) for value in few[places].tolist()]
+        largest, sum_ns = int(few[-1]), int(few.sum())
+    else:
+        samples.flush()
+        histogram = samples.measures.histogram(RESPONSE)
+        if ages:
+            of_ages = indexes(np.fromiter(ages.keys(), np.int64)), np.fromiter(ages.values(), np.int64)
+            histogram.add(Histogram.of_pairs(*of_ages))
+        values = histogram.percentiles(given.values())
+        measure = samples.measures.of[RESPONSE]
+        largest, sum_ns = measure.largest, measure.total
+    largest = max(largest if received else 0, *ages, 0)
+    found = {name: min(value, largest) for name, value in zip(given, values, strict=True)}
     found["max"] = largest
     lower = [name for name, (over, of) in given.items() if total - total * over // of > received]
     if received:
-        found["mean"] = rounded(measure.total, received)
+        found["mean"] = rounded(sum_ns, received)
     if missing:
         lower.append("max")
     return found, lower

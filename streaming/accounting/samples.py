@@ -6,9 +6,10 @@ from typing import Final
 
 import numpy as np
 
-from collectors.records import Received
+from collectors.records import Ints, Received
 from streaming.accounting.measure import JITTER, MEASURES, RESPONSE, SERVICE, Measures
 
+_FEW: Final = 1_024  # rows that are sorted whenever somebody looks, rather than counted each time
 _FLUSH_AT: Final = 8_192  # rows kept as they came; counting many at once costs little more than counting few
 
 
@@ -37,13 +38,25 @@ class Samples:
         return self.measures.of[RESPONSE].count + self._waiting_count
 
     def add(self, stream: str, rows: Received) -> None:
+        newest_ns = rows.start_ns + int((rows.from_start_ns + rows.service_ns).max())
+        self.last_received_ns = max(self.last_received_ns, newest_ns)
         self._waiting.append((stream, rows))
         self._waiting_count += rows.size
         if self._waiting_count >= _FLUSH_AT:
             self.flush()
 
+    def few_responses(self) -> Ints | None:
+        """All response latencies where they are few; None: they were, or are better, counted by `flush`."""
+        if self.measures.of[RESPONSE].count or self._waiting_count > _FEW:
+            return None
+        found = np.empty(self._waiting_count, np.int64)
+        if self._waiting:
+            np.concatenate([rows.service_ns for _, rows in self._waiting], out=found)
+            found += np.concatenate([rows.delay_ns for _, rows in self._waiting])
+        return found
+
     def flush(self) -> None:
-        """Count what waits; to be called before anything but `count` is read."""
+        """Count what waits; to be called before `measures`, `negative` or `slowest` are read."""
         waiting = self._waiting
         if not waiting:
             return
@@ -55,8 +68,6 @@ class Samples:
         np.concatenate([each.service_ns for each in rows], out=service)
         np.concatenate([each.ipdv_ns for each in rows], out=ipdv)
         response += service
-        newest_ns = (each.start_ns + int((each.from_start_ns + each.service_ns).max()) for each in rows)
-        self.last_received_ns = max(self.last_received_ns, *newest_ns)
         worst = int(response.argmax())
         if self.slowest is None or int(response[worst]) > self.slowest[2]:
             stream, number = _named(waiting, worst)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, field
 
 import pytest
 from hypothesis import given, settings
@@ -11,9 +12,11 @@ from synthetic import EPOCH, Flow
 
 from collectors.paths import Rules
 from collectors.records import SECOND_NS
+from streaming import shard_log
 from streaming.accounting import Accountant
 from streaming.outputs import Input, Output
-from streaming.shard import Shard, ShardRules
+from streaming.packing import StateError
+from streaming.shard import Logged, Shard, ShardRules, Snapshot
 
 RULES = Rules(5 * SECOND_NS, 10 * SECOND_NS, 60 * SECOND_NS, 900 * SECOND_NS)
 HOUR_NS = 3600 * SECOND_NS
@@ -31,16 +34,41 @@ def topic(seconds: int, *paths: str) -> list[Input]:
     return found
 
 
-def run(shard: Shard, store: dict[int, bytes], records: list[Input]) -> list[Output]:
-    """One batch, and what the state store would have after it."""
-    shard.begin(store.get)
+@dataclass
+class Store:
+    """What the state store holds of a shard."""
+
+    header: bytes | None = None
+    windows: dict[int, bytes] = field(default_factory=dict)
+    log: list[bytes] = field(default_factory=list)
+    snapshots: int = 0
+
+    def take(self, changes: Snapshot | Logged) -> None:
+        if isinstance(changes, Logged):
+            self.log.append(changes.records)
+            return
+        self.snapshots += 1
+        self.header = changes.header
+        self.log.clear()
+        for start, blob in changes.windows.items():
+            if blob is None:
+                del self.windows[start]
+            else:
+                self.windows[start] = blob
+
+    def restarted(self, patience: int) -> Shard:
+        shard = Shard(ShardRules(RULES), self.header, patience)
+        shard.replay(self.windows.get, self.log)
+        return shard
+
+
+def run(shard: Shard, store: Store, records: list[Input]) -> list[Output]:
+    """One batch."""
+    shard.begin(store.windows.get)
     found = [output for record in records for output in shard.apply(record)]
     ending, changes = shard.finish()
-    for start, blob in changes.windows.items():
-        if blob is None:
-            del store[start]
-        else:
-            store[start] = blob
+    store.take(changes)
+    assert shard.logged == len(store.log)
     return [*found, *ending]
 
 
@@ -55,28 +83,50 @@ def test_the_example_has_final_windows() -> None:
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.lists(st.tuples(st.integers(1, 80), st.booleans()), min_size=1, max_size=12))
-def test_any_split_and_any_restart_gives_the_same_rows(batches: list[tuple[int, bool]]) -> None:
-    """A restart goes on from the header and the windows alone."""
-    store: dict[int, bytes] = {}
-    shard = Shard(ShardRules(RULES), None)
+@given(st.lists(st.tuples(st.integers(1, 80), st.booleans()), min_size=1, max_size=12), st.integers(0, 5))
+def test_any_split_and_any_restart_gives_the_same_rows(
+    batches: list[tuple[int, bool]], patience: int
+) -> None:
+    """A restart goes on from the newest snapshot and the log since, however often there are snapshots."""
+    store = Store()
+    shard = store.restarted(patience)
     found: list[Output] = []
     at = 0
     for size, restart in [*batches, (len(TOPIC), False)]:
         found += run(shard, store, TOPIC[at : at + size])
         at += size
         if restart:
-            shard = Shard(ShardRules(RULES), shard.header)
+            shard = store.restarted(patience)
     assert [output.value for output in found if output.kind == "windows"] == EXPECTED
+
+
+def test_a_snapshot_comes_after_so_many_batches_or_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between snapshots the state store gets the records alone; live rows and counts are as ever."""
+    store, every = Store(), Store()
+    patient, eager = store.restarted(3), every.restarted(0)
+    for at in range(0, 80, 10):
+        batch = TOPIC[at : at + 10]
+        assert sorted(run(patient, store, batch), key=str) == sorted(run(eager, every, batch), key=str)
+    assert (store.snapshots, every.snapshots) == (2, 8)
+    monkeypatch.setattr("streaming.shard.LOG_BYTES", 1)
+    run(patient, store, TOPIC[80:90])
+    assert store.snapshots == 3
+
+
+@pytest.mark.parametrize("damaged", [b"\0", shard_log.encode(TOPIC[:2])[:-1]])
+def test_a_damaged_log_is_told(damaged: bytes) -> None:
+    """With the way out, as damaged state is."""
+    with pytest.raises(StateError, match="new checkpoint"):
+        Shard(ShardRules(RULES)).replay(lambda _: None, [damaged])
 
 
 def test_bad_records_are_put_aside_with_their_reason() -> None:
     """They stop nothing, and the letter says where the whole record stands."""
     value = TOPIC[0].value
-    shard = Shard(ShardRules(RULES), None)
+    shard = Shard(ShardRules(RULES))
     found = run(
         shard,
-        {},
+        Store(),
         [
             Input(3, 7, EPOCH * SECOND_NS, b"a", b"nonsense"),
             Input(3, 8, EPOCH * SECOND_NS, b"other", value),
@@ -101,28 +151,28 @@ def test_bad_records_are_put_aside_with_their_reason() -> None:
 
 def test_a_path_silent_for_the_retention_begins_anew() -> None:
     """Its state leaves the header, and its windows leave the store."""
-    store: dict[int, bytes] = {}
-    shard = Shard(ShardRules(RULES), None)
+    store = Store()
+    shard = store.restarted(0)
     run(shard, store, TOPIC)
     later = EPOCH * SECOND_NS + 26 * HOUR_NS
     busy = Flow("busy", 5, start_second=EPOCH + 26 * 3600)
     run(shard, store, [Input(0, 10_000, later, b"busy", value) for value in busy.second(0)])
     assert b'"a"' not in (shard.header or b"")
-    assert len(store) == 1
+    assert len(store.windows) == 1
 
 
 @pytest.mark.parametrize("path", ["", "x" * 1000])
 def test_a_path_of_any_name_has_a_place(path: str) -> None:
     """Only the empty one is none."""
     value = next(iter(Flow(path, 5).second(0)))
-    found = run(Shard(ShardRules(RULES), None), {}, [Input(0, 0, EPOCH * SECOND_NS, path.encode(), value)])
+    found = run(Shard(ShardRules(RULES)), Store(), [Input(0, 0, EPOCH * SECOND_NS, path.encode(), value)])
     assert [o.kind for o in found if o.kind != "count"] == (["live"] if path else ["dead-letters"])
 
 
 def test_a_shard_has_a_bound_of_paths(monkeypatch: pytest.MonkeyPatch) -> None:
     """Names that someone made up are put aside; the paths that are there go on."""
     monkeypatch.setattr("streaming.shard.MAX_PATHS", 2)
-    shard = Shard(ShardRules(RULES), None)
-    found = run(shard, {}, topic(1, "a", "b", "c", "d") + topic(2, "a")[2:])
+    shard = Shard(ShardRules(RULES))
+    found = run(shard, Store(), topic(1, "a", "b", "c", "d") + topic(2, "a")[2:])
     assert [o.counter for o in found if o.kind == "dead-letters"] == ["paths"] * 4
     assert sorted(o.key or b"" for o in found if o.kind == "live") == [b"a", b"b"]

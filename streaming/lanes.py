@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 MAX_LANES: Final = 256
-SHARDS: Final = 4  # of a lane: a path's shard is written anew with each of its batches
+SHARDS: Final = 4  # of a lane: not all of them take their snapshots in the same batch
 
 
 @dataclass(frozen=True, slots=True)

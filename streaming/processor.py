@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from streaming.shard import LOG_BATCHES, Logged, Shard, ShardRules, Snapshot
 INPUT_COLUMNS: Final = ("shard", "partition", "offset", "appended_ms", "key", "value")
 OUTPUT_SCHEMA: Final = "topic string, key binary, value binary, counter string, count long"
 _MS: Final = 1_000_000
+_ALLOCATIONS: Final = 100_000  # from one search for garbage to the next: nearly all that is there stays
 
 # A worker process lives on from batch to batch; what it decoded holds while the digest is what it wrote.
 _decoded: Final[dict[tuple[str, int], Shard]] = {}
@@ -28,6 +30,9 @@ class ShardProcessor(StatefulProcessor):
         self._query = query
 
     def init(self, handle: StatefulProcessorHandle) -> None:
+        gc.set_threshold(_ALLOCATIONS)
+        for key in [key for key in _decoded if key[0] != self._query]:
+            del _decoded[key]  # of a job that ended in the same session
         # In each batch only the mark is read: bytes are written fast, and read one at a time.
         self._mark = handle.getValueState("mark", "digest string, logged int")
         self._header = handle.getValueState("header", "blob binary")

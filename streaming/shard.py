@@ -88,7 +88,7 @@ class Shard:
         for batch in log:
             for one in shard_log.decode(batch):
                 self._apply(one)
-            self._log_bytes += len(batch)
+                self._log_bytes += len(one.value)
         self.logged = len(log)
         self._touched.clear()
 
@@ -114,7 +114,7 @@ class Shard:
             return [dead_letter(one, "alien", detail)]
         if path not in self._appended_ns and len(self._appended_ns) >= MAX_PATHS:
             return [
-                dead_letter(one, "paths", f"the shard has {MAX_PATHS} paths already; give it more shards")
+                dead_letter(one, "paths", f"the shard has {MAX_PATHS} paths already; give the job more lanes")
             ]
         state = self._state(path, one.append_ns)
         found = [Output("windows", one.key, row) for row in state.apply(record, one.append_ns)]

@@ -26,19 +26,29 @@ def check(record: Record, path: str, append_ns: int) -> None:
         raise Rejected("alien", "`received` comes from a receiver, and names the stream")
     if header.kind == "ledger" and (header.role != "sender" or header.stream != header.run):
         raise Rejected("alien", "a `ledger` comes from the sender whose stream it is")
-    newest_ns = max([header.frontier_ns, *(gap.to_ns for gap in header.gaps)])
-    rows = record.received
-    if rows is not None and rows.size:
-        newest_ns = max(newest_ns, rows.start_ns + SECOND_NS + int(rows.service_ns.max()))
-    if record.received is not None or record.ledger is not None:
-        newest_ns = max(newest_ns, header.second * SECOND_NS)
     # In the senders' time, too: what an offset makes of it.
-    newest_ns -= min([0, *(pair.offset_ns - pair.bound_ns for pair in header.clock.values())])
-    if newest_ns > append_ns + bounds.AHEAD_NS:
-        raise Rejected("future", f"of {(newest_ns - append_ns) // SECOND_NS} s after Kafka took it")
+    offset_ns = min([0, *(pair.offset_ns - pair.bound_ns for pair in header.clock.values())])
+    allowed_ns = append_ns + bounds.AHEAD_NS + offset_ns
+    newest_ns = _newest_ns(record, allowed_ns)
+    if newest_ns > allowed_ns:
+        raise Rejected(
+            "future", f"of {(newest_ns - offset_ns - append_ns) // SECOND_NS} s after Kafka took it"
+        )
     if header.observed_from_ns > header.frontier_ns:
         raise Rejected("times", "it measured until before it began to")
     _check_gaps(header)
+
+
+def _newest_ns(record: Record, allowed_ns: int) -> int:
+    """The latest time it tells of; only more than that is allowed is told exactly."""
+    header, rows = record.header, record.received
+    newest_ns = max([header.frontier_ns, *(gap.to_ns for gap in header.gaps)])
+    if rows is not None or record.ledger is not None:
+        newest_ns = max(newest_ns, header.second * SECOND_NS)
+    if rows is not None and rows.size:
+        latest_ns = rows.start_ns + SECOND_NS + int(rows.service_ns.max())  # at most
+        newest_ns = max(newest_ns, latest_ns if latest_ns <= allowed_ns else int(rows.received_ns.max()))
+    return newest_ns
 
 
 def _check_gaps(header: Header) -> None:

@@ -130,7 +130,7 @@ class Measures:
         given = given_percentiles(self.of[number].count)
         if not given:
             return {}
-        found = self.histogram(number).percentiles(list(given.values()))
+        found = self.histogram(number).percentiles(given.values())
         return {name: min(value, most) for name, value in zip(given, found, strict=True)}
 
     def latencies(self) -> list[Latency | None]:

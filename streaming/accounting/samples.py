@@ -38,7 +38,8 @@ class Samples:
         return self.measures.of[RESPONSE].count + self._waiting_count
 
     def add(self, stream: str, rows: Received) -> None:
-        newest_ns = rows.start_ns + int((rows.from_start_ns + rows.service_ns).max())
+        arrived_ns = np.add(rows.from_start_ns, rows.service_ns, dtype=np.int64)
+        newest_ns = rows.start_ns + int(arrived_ns.max())
         self.last_received_ns = max(self.last_received_ns, newest_ns)
         self._waiting.append((stream, rows))
         self._waiting_count += rows.size

@@ -49,6 +49,14 @@ def test_a_record_of_the_wrong_end_is_refused() -> None:
     assert rejected(path) == "alien"
 
 
+def test_ten_minutes_ahead_is_not_too_far() -> None:
+    """To the microsecond, whatever a quick look at the columns would say."""
+    for received, reason in ((601.0, None), (601.000001, "future")):
+        path, sender, receiver = pair()
+        receiver.received(sender, 600, [0], 1.0, sent=[600.05], latency=received - 600.05)
+        assert rejected(path) == reason
+
+
 def test_what_is_far_ahead_of_kafkas_time_is_refused() -> None:
     """A frontier of next year would make all other ends gone."""
     path, sender, receiver = pair()

@@ -115,3 +115,10 @@ def test_a_declared_gap_does_not_disturb() -> None:
     receiver.skip()
     receiver.alive(3.0, gaps=(gap(1, 1, 0.0, 2.0),))
     assert live(path)["pending"] == 1
+
+
+def test_the_last_arrival_is_exact_however_narrow_the_columns_are() -> None:
+    """A send time of two bytes and a latency of four are more than four bytes together."""
+    path, sender, receiver = pair()
+    receiver.received(sender, 1, [0], 4.0, sent=[1.00006], latency=2.147483)
+    assert live(path)["last_received_ns"] == ns(1.00006 + 2.147483)

@@ -13,7 +13,7 @@ from collectors import load, paths, record_codec, records
 from collectors.direct import DirectSink
 from collectors.probe.prober import Prober, Settings
 from streaming.accounting import Accountant
-from streaming.rows import WindowRow
+from streaming.rows import WindowRow, decode_window
 
 
 def parse(text: str) -> tuple[Any, dict[str, paths.Path]]:
@@ -58,7 +58,7 @@ class Measured:
             self.records.append(record_codec.decode(record))
             fed = self._accountant.feed(record, time.time_ns(), key)
             assert fed.dead_letter is None, fed.dead_letter
-            for row in fed.rows:
+            for row in map(decode_window, fed.rows):
                 self._rows[row["path"], row["window_start_ns"]] = row
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 from collectors.paths import Rules
 from collectors.records import SECOND_NS
 from streaming.accounting import classes
-from streaming.accounting.measure import RESPONSE, given_percentiles, rounded
+from streaming.accounting.measure import RESPONSE, given_percentiles, rounded, sums
 from streaming.accounting.members import Members
 from streaming.accounting.row import About
 from streaming.accounting.window import Window
@@ -116,7 +116,8 @@ def _response(window: Window, pending: dict[int, int], measured_ns: int) -> tupl
         few.sort()
         places = [rank - 1 for rank in ranks(total, given.values())]
         values = [highest(index(value)) for value in few[places].tolist()]
-        largest, sum_ns = int(few[-1]), int(few.sum())
+        largest = int(few[-1])
+        (sum_ns,) = sums(few[None, :], max(largest, -int(few[0])))
     else:
         samples.flush()
         histogram = samples.measures.histogram(RESPONSE)

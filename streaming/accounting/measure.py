@@ -72,8 +72,8 @@ class Measures:
             return
         least, largest = times_ns.min(axis=1).tolist(), times_ns.max(axis=1).tolist()
         size = max(*largest, -min(least))
-        sums, squares = _sums(times_ns, size), _squares(times_ns, size)
-        for totals, *numbers in zip(self.of[first:], least, largest, sums, squares, strict=False):
+        added, squares = sums(times_ns, size), _squares(times_ns, size)
+        for totals, *numbers in zip(self.of[first:], least, largest, added, squares, strict=False):
             totals.take(count, *numbers)
         last = JITTER - first
         if last < len(times_ns):
@@ -177,7 +177,8 @@ def rounded(total: int, count: int) -> int:
     return (2 * total + count) // (2 * count)
 
 
-def _sums(rows: Ints, size: int) -> list[int]:
+def sums(rows: Ints, size: int) -> list[int]:
+    """Of each row, exactly; no value is larger than `size`, whatever its sign."""
     if size * rows.shape[1] < _PLAIN:
         found: list[int] = rows.sum(axis=1).tolist()
         return found

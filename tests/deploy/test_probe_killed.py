@@ -15,6 +15,7 @@ from standin_clients import StandIn
 
 from collectors import load, paths
 from streaming.accounting import Accountant
+from streaming.rows import decode_window
 
 if TYPE_CHECKING:
     from deploy.embedded.kafka import Kafka
@@ -75,7 +76,7 @@ def _check_path(config: Path, records: list[Written]) -> None:
     for record, data, append_ns in records:
         fed = accountant.feed(data, append_ns, record.header.path)
         assert fed.dead_letter is None, fed.dead_letter
-        for row in fed.rows:
+        for row in map(decode_window, fed.rows):
             newest[row["window_start_ns"]] = row
     total: Counter[str] = Counter()
     for row in newest.values():

@@ -16,7 +16,7 @@ from standin_clients import StandIn
 from collectors import load, paths
 from collectors.records import SECOND_NS, Record
 from streaming.accounting import Accountant
-from streaming.rows import WindowRow
+from streaming.rows import WindowRow, decode_window
 
 if TYPE_CHECKING:
     from deploy.embedded.kafka import Kafka
@@ -120,6 +120,6 @@ def _rows(config: Path, records: list[Written]) -> list[WindowRow]:
     for record, data, append_ns in records:
         fed = accountant.feed(data, append_ns, record.header.path)
         assert fed.dead_letter is None, fed.dead_letter
-        for row in fed.rows:
+        for row in map(decode_window, fed.rows):
             newest[row["window_start_ns"]] = row
     return [newest[start] for start in sorted(newest)]

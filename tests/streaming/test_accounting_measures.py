@@ -72,9 +72,9 @@ def test_measures_are_those_of_all_values_one_by_one(parts: list[tuple[int, list
 
 
 @quick
-@given(st.lists(st.integers(-1_000, 9_000_000), min_size=1, max_size=200))
-def test_few_latencies_are_shown_live_as_many_are(latencies_us: list[int]) -> None:
-    """Sorted or counted, a live row says the same."""
+@given(st.lists(st.integers(-1_000, 9_000_000), min_size=1, max_size=200), st.sampled_from([0.0, 1e9]))
+def test_few_latencies_are_shown_live_as_many_are(latencies_us: list[int], waited: float) -> None:
+    """Sorted or counted, a live row says the same, even of messages that waited for half a life."""
     sent = [1.0 + 0.004 * place for place in range(len(latencies_us))]
     latency = [each / 1e6 for each in latencies_us]
 
@@ -82,12 +82,13 @@ def test_few_latencies_are_shown_live_as_many_are(latencies_us: list[int]) -> No
         path = Path()
         sender, receiver = path.end("sender"), path.end("receiver")
         sender.ledger(1, [(0, len(sent), "accepted")], 2.05)
-        receiver.received(sender, 1, range(len(sent)), 2.05, sent=sent, latency=latency)
+        receiver.received(sender, 1, range(len(sent)), 2.05, sent=sent, latency=latency, waited=waited)
         return path.state.live()
 
     shown = live()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(samples, "_FEW", 0)
         assert live() == shown
-    response = [ns(at + delay) - ns(at) for at, delay in zip(sent, latency, strict=True)]
+    response = [ns(at + delay) - ns(at - waited) for at, delay in zip(sent, latency, strict=True)]
     assert shown["response"]["max"] == max(0, *response)
+    assert shown["response"]["mean"] == math.floor(Fraction(sum(response), len(response)) + Fraction(1, 2))

@@ -7,7 +7,6 @@ in their numbers are then read here. What is other than expected is None: pyarro
 from __future__ import annotations
 
 import struct
-from operator import add, itemgetter
 from typing import Any, Final, NamedTuple
 
 _CONTINUES: Final = b"\xff\xff\xff\xff"
@@ -17,7 +16,13 @@ _RECORD_BATCH: Final = 3  # the type of a message
 _WORD: Final = struct.Struct("<I")
 _SIGNED: Final = struct.Struct("<i")
 _SHORT: Final = struct.Struct("<H")
+_LONG: Final = struct.Struct("<q")
 _FORMS: Final = 16_384  # of about 1 kB: of each run some, of lengths and widths
+_BATCHES: Final = 16_384  # of about 1 kB: of numbers of rows, of widths
+
+
+class _Other(Exception):  # noqa: N818 -- not an error
+    """A message that is other than expected."""
 
 
 class Frame(NamedTuple):
@@ -28,21 +33,31 @@ class Frame(NamedTuple):
     end: int
 
 
+class Bits(NamedTuple):
+    """A column in which values are missing."""
+
+    column: int
+    missing: int
+    begin: int  # in the body
+    length: int
+
+
 class Batch(NamedTuple):
-    """Where the columns' values are."""
+    """Where the columns' values are, as the message before them says."""
 
     rows: int
-    nulls: tuple[int, ...]  # by column
-    body: int  # where it begins in the data
-    buffers: tuple[int, ...]  # validity and values of each column: offset in the body, and length
+    message: int  # its own length: then comes the body
+    body: int  # its length
+    values: tuple[int, ...]  # by column: where they begin in the body
+    bits: tuple[Bits, ...]
 
 
 class Forms:
-    """What was learned: the schemas that pyarrow found, by form, and how their batches are laid out."""
+    """What was learned: the schemas that pyarrow found, by form, and what messages say of their batches."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, bytes, bytes], Any] = {}
-        self._layouts: dict[int, _Layout] = {}  # by number of columns
+        self._batches: dict[bytes, Batch] = {}
 
     def get(self, frame: Frame) -> Any:
         return self._known.get(frame.form)
@@ -52,56 +67,22 @@ class Forms:
             self._known.clear()
         self._known[frame.form] = schema
 
-    def batch(self, data: bytes, start: int, columns: int) -> Batch | None:
-        """The batch of so many flat columns that a stream's second message is, if nothing follows it."""
+    def batch(self, data: bytes, start: int, widths: bytes) -> Batch | None:
+        """The batch that a stream's second message is, if nothing follows it; `widths`: of its flat columns.
+
+        [Most messages have been seen before: they tell lengths and places, and no times.]
+        """
         try:
-            layout = self._layouts.get(columns)
-            numbers = None if layout is None else layout.numbers(data, start)
-            if layout is None or numbers is None:
-                layout = _layout(data, start, columns)
-                if layout is None:
-                    return None
-                self._layouts[columns] = layout
-                numbers = layout.numbers(data, start)
-            return None if numbers is None else layout.batch(data, start, numbers)
-        except (struct.error, IndexError):
+            message = data[start : start + 2 * _WORD.size + _WORD.unpack_from(data, start + _WORD.size)[0]]
+            found = self._batches.get(widths + message)
+            if found is None:
+                found = _batch(message, widths)
+                if len(self._batches) >= _BATCHES:
+                    self._batches.clear()
+                self._batches[widths + message] = found
+        except (struct.error, IndexError, _Other):
             return None
-
-
-class _Layout:
-    """The message before a batch: what is the same in all of one schema, and the numbers in between."""
-
-    def __init__(self, data: bytes, start: int, end: int, numbers: dict[str, tuple[int, int]]) -> None:
-        """`numbers`: where each kind of them begins in the data, and how many 64-bit numbers it has."""
-        form, place, index = "<", start, 0
-        fixed: list[int] = []
-        of: dict[str, slice] = {}
-        for name, (offset, count) in sorted(numbers.items(), key=lambda item: item[1]):
-            form += f"{offset - place}s{count}q"
-            fixed.append(index)
-            of[name] = slice(index + 1, index + 1 + count)
-            place, index = offset + 8 * count, index + 1 + count
-        self._reader = struct.Struct(f"{form}{end - place}s")
-        self._fixed_of = itemgetter(*fixed, index)
-        self._fixed = self._fixed_of(self._reader.unpack_from(data, start))
-        self._slices = of["size"], of["rows"], of["nodes"], of["buffers"]
-
-    def numbers(self, data: bytes, start: int) -> tuple[Any, ...] | None:
-        """None: this message is another."""
-        found = self._reader.unpack_from(data, start)
-        return found if self._fixed_of(found) == self._fixed else None
-
-    def batch(self, data: bytes, start: int, numbers: tuple[Any, ...]) -> Batch | None:
-        """None where these numbers cannot be."""
-        (size,), (rows,), nodes, buffers = (numbers[each] for each in self._slices)
-        body, nulls = start + self._reader.size, nodes[1::2]
-        if size < 0 or not ends(data, body + size) or nodes[::2] != (rows,) * len(nulls):
-            return None
-        if min(nulls) < 0 or max(nulls) > rows or min(buffers) < 0:
-            return None
-        if max(map(add, buffers[::2], buffers[1::2])) > size:
-            return None
-        return Batch(rows, nulls, body, buffers)
+        return found if ends(data, start + found.message + found.body) else None
 
 
 def frame(data: bytes, begins: bytes) -> Frame | None:
@@ -124,29 +105,39 @@ def ends(data: bytes, start: int) -> bool:
     return data[start:] == _END
 
 
-def _layout(data: bytes, start: int, columns: int) -> _Layout | None:
-    end = start + 2 * _WORD.size + _WORD.unpack_from(data, start + _WORD.size)[0]
-    message = _root(data, start + 2 * _WORD.size)
-    version, kind, header, size = (_field(data, message, number) for number in range(4))
-    if data[start : start + 4] != _CONTINUES or not version or not kind or not header or not size:
-        return None
-    if data[version : version + 2] != _VERSION or data[kind] != _RECORD_BATCH:
-        return None
-    table = _root(data, header)
-    rows, nodes, buffers, compression = (_field(data, table, number) for number in range(4))
-    if compression or not rows or not nodes or not buffers:
-        return None
-    return _Layout(
-        data,
-        start,
-        end,
-        {
-            "size": (size, 1),
-            "rows": (rows, 1),
-            "nodes": (_pairs(data, nodes, columns), 2 * columns),
-            "buffers": (_pairs(data, buffers, 2 * columns), 4 * columns),
-        },
-    )
+def _batch(message: bytes, widths: bytes) -> Batch:
+    """_Other where it is of another kind, or its numbers cannot be."""
+    rows_at, nodes_at, buffers_at, size_at = _places(message)
+    rows, body = _LONG.unpack_from(message, rows_at)[0], _LONG.unpack_from(message, size_at)[0]
+    nodes, buffers = _pairs(message, nodes_at, len(widths)), _pairs(message, buffers_at, 2 * len(widths))
+    if (
+        body < 0
+        or any(of_node != rows or not 0 <= missing <= rows for of_node, missing in nodes)
+        or any(begin < 0 or length < 0 or begin + length > body for begin, length in buffers)
+        or any(length < rows * width for (_, length), width in zip(buffers[1::2], widths, strict=True))
+    ):
+        raise _Other
+    bits = [
+        Bits(column, missing, *place)
+        for column, ((_, missing), place) in enumerate(zip(nodes, buffers[::2], strict=True))
+        if missing
+    ]
+    return Batch(rows, len(message), body, tuple(begin for begin, _ in buffers[1::2]), tuple(bits))
+
+
+def _places(message: bytes) -> tuple[int, int, int, int]:
+    """Where a batch's message has its rows, nodes and buffers, and its body's length."""
+    root = _root(message, 2 * _WORD.size)
+    version, kind, header, size_at = (_field(message, root, number) for number in range(4))
+    if message[:4] != _CONTINUES or not version or not kind or not header or not size_at:
+        raise _Other
+    if message[version : version + 2] != _VERSION or message[kind] != _RECORD_BATCH:
+        raise _Other
+    table = _root(message, header)
+    rows_at, nodes_at, buffers_at, compression = (_field(message, table, number) for number in range(4))
+    if compression or not rows_at or not nodes_at or not buffers_at:
+        raise _Other
+    return rows_at, nodes_at, buffers_at, size_at
 
 
 def _root(data: bytes, place: int) -> int:
@@ -163,9 +154,10 @@ def _field(data: bytes, table: int, number: int) -> int:
     return table + offset if offset else 0
 
 
-def _pairs(data: bytes, field: int, count: int) -> int:
-    """Where so many pairs of 64-bit numbers are; struct.error where it is another number of them."""
+def _pairs(data: bytes, field: int, count: int) -> list[tuple[int, int]]:
+    """So many pairs of 64-bit numbers; _Other where it is another number of them."""
     place = _root(data, field)
     if _WORD.unpack_from(data, place)[0] != count:
-        raise struct.error
-    return place + _WORD.size
+        raise _Other
+    numbers = struct.unpack_from(f"<{2 * count}q", data, place + _WORD.size)
+    return list(zip(numbers[::2], numbers[1::2], strict=True))

@@ -31,11 +31,11 @@ from collectors.records import (
 )
 
 
-class Column(NamedTuple):
-    """A column as it is read; `present` is None where all values are."""
+class Columns(NamedTuple):
+    """As they are read or written; `present` is of the one that may lack values, None where it has all."""
 
-    values: NDArray[Any]
-    present: NDArray[np.bool_] | None
+    values: list[NDArray[Any]]
+    present: NDArray[np.bool_] | None = None
 
 
 _WIDE: Final = np.dtype(np.int64)
@@ -83,7 +83,10 @@ def encode(header: Header, rows: Received | Ledger | None = None) -> bytes:
     """The record as bytes; ValueError where rows and kind do not fit, or there are too many rows."""
     base, columns = _columns(header, rows)
     forms = _FORMS_OF[header.kind]
-    arrays = [_array(column, form) for column, form in zip(columns, forms, strict=True)]
+    arrays = [
+        _array(values, form, columns.present if form.nullable else None)
+        for values, form in zip(columns.values, forms, strict=True)
+    ]
     of_run, text = record_header.encode(header, base)
     schema = pa.schema(
         [pa.field(form.name, array.type, form.nullable) for form, array in zip(forms, arrays, strict=True)],
@@ -121,20 +124,19 @@ def decode(data: bytes) -> Record:
         raise BadRecord("malformed", f"{type(error).__name__}: {str(error)[:200]}") from None
 
 
-def _columns(header: Header, rows: Received | Ledger | None) -> tuple[int, list[Column]]:
+def _columns(header: Header, rows: Received | Ledger | None) -> tuple[int, Columns]:
     """The columns as they are written, and the number that theirs are told from."""
     if header.kind == "received" and isinstance(rows, Received):
         _bounded(rows.size)
         sent_ns = rows.sent_ns - header.second * SECOND_NS
-        plain = (rows.from_base, sent_ns, rows.delay_ns, rows.service_ns)
-        ipdv = Column(rows.ipdv_ns, rows.present)
-        return rows.base, [*(Column(each, None) for each in plain), ipdv, Column(rows.flags, None)]
+        values = [rows.from_base, sent_ns, rows.delay_ns, rows.service_ns, rows.ipdv_ns, rows.flags]
+        return rows.base, Columns(values, rows.present)
     if header.kind == "ledger" and isinstance(rows, Ledger):
         _bounded(len(rows.first_seq))
         base = max(int(rows.first_seq.min()), 0) if len(rows.first_seq) else 0
-        return base, [Column(each, None) for each in (rows.first_seq - base, rows.length, rows.outcome)]
+        return base, Columns([rows.first_seq - base, rows.length, rows.outcome])
     if header.kind in {"alive", "bye"} and rows is None:
-        return 0, []
+        return 0, Columns([])
     raise ValueError(f"a record of kind {header.kind} with rows of type {type(rows).__name__}")
 
 
@@ -144,11 +146,9 @@ def _bounded(count: int) -> None:
 
 
 # Buffers are handed over as they are: `pa.array` and `to_numpy` would import pandas, a second of CPU.
-def _array(column: Column, form: _Form) -> Any:
-    values = np.ascontiguousarray(column.values, _narrowest(column.values, form.dtypes))
-    bits = None
-    if column.present is not None:
-        bits = pa.py_buffer(np.packbits(column.present, bitorder="little"))
+def _array(values: NDArray[Any], form: _Form, present: NDArray[np.bool_] | None) -> Any:
+    values = np.ascontiguousarray(values, _narrowest(values, form.dtypes))
+    bits = None if present is None else pa.py_buffer(np.packbits(present, bitorder="little"))
     return pa.Array.from_buffers(_TYPES[values.dtype], len(values), [bits, pa.py_buffer(values)])
 
 
@@ -165,9 +165,10 @@ class _Learned(NamedTuple):
     of_run: record_header.Values
     forms: tuple[_Form, ...]
     dtypes: tuple[np.dtype[Any], ...]
+    widths: bytes  # of the dtypes
 
 
-def _read(data: bytes) -> tuple[Header, int, list[Column]]:
+def _read(data: bytes) -> tuple[Header, int, Columns]:
     frame = ipc.frame(data, record_header.BEGINS)
     learned = None if frame is None else _KNOWN.get(frame)
     if frame is not None and learned is not None:
@@ -186,32 +187,27 @@ def _read(data: bytes) -> tuple[Header, int, list[Column]]:
         columns = _columns_of(stream, forms)
         if frame is not None and frame.text == texts[_KEY] and _fits(stream.schema, forms):
             dtypes = tuple(_DTYPES[kind] for kind in stream.schema.types)
-            _KNOWN.put(frame, _Learned(of_run, forms, dtypes))
+            _KNOWN.put(frame, _Learned(of_run, forms, dtypes, bytes(each.itemsize for each in dtypes)))
         return header, base, columns
 
 
-def _columns_in_place(data: bytes, start: int, learned: _Learned) -> list[Column] | None:
+def _columns_in_place(data: bytes, start: int, learned: _Learned) -> Columns | None:
     """Those of a stream of this schema whose only batch begins there; None: ask pyarrow."""
     if not learned.forms:
-        return [] if ipc.ends(data, start) else None
-    batch = _KNOWN.batch(data, start, len(learned.forms))
+        return Columns([]) if ipc.ends(data, start) else None
+    batch = _KNOWN.batch(data, start, learned.widths)
     if batch is None or not 0 <= batch.rows <= MAX_ROWS:
         return None
-    found = []
-    rows, body = batch.rows, batch.body
-    for place, dtype in enumerate(learned.dtypes):
-        bits, bits_length, values, length = batch.buffers[4 * place : 4 * place + 4]
-        if length < rows * dtype.itemsize:
+    rows, body = batch.rows, start + batch.message
+    present = None
+    for column, missing, begin, length in batch.bits:
+        if not learned.forms[column].nullable or length * 8 < rows:
             return None
-        present = None
-        if batch.nulls[place]:
-            if not learned.forms[place].nullable or bits_length * 8 < rows:
-                return None
-            present = _bits(np.frombuffer(data, np.uint8, bits_length, body + bits), 0, rows)
-            if rows - int(np.count_nonzero(present)) != batch.nulls[place]:
-                return None
-        found.append(Column(np.frombuffer(data, dtype, rows, body + values), present))
-    return found
+        present = _bits(np.frombuffer(data, np.uint8, length, body + begin), 0, rows)
+        if rows - int(np.count_nonzero(present)) != missing:
+            return None
+    places = zip(learned.dtypes, batch.values, strict=True)
+    return Columns([np.frombuffer(data, dtype, rows, body + begin) for dtype, begin in places], present)
 
 
 def _fits(schema: Any, forms: tuple[_Form, ...]) -> bool:
@@ -222,7 +218,7 @@ def _fits(schema: Any, forms: tuple[_Form, ...]) -> bool:
     )
 
 
-def _columns_of(stream: Any, forms: tuple[_Form, ...]) -> list[Column]:
+def _columns_of(stream: Any, forms: tuple[_Form, ...]) -> Columns:
     """These columns, whole and in their order; BadRecord where the stream has them not."""
     batches = list(stream)
     count = sum(batch.num_rows for batch in batches)
@@ -231,15 +227,18 @@ def _columns_of(stream: Any, forms: tuple[_Form, ...]) -> list[Column]:
     if not forms:
         if stream.schema.names:
             raise BadRecord("malformed", "rows in a record of a kind that has none")
-        return []
+        return Columns([])
     if len(batches) == 1 and _fits(stream.schema, forms):  # as `encode` writes them
         columns = batches[0].columns
     else:
         columns = _gathered(pa.Table.from_batches(batches, stream.schema), forms)
+    present = None
     for column, form in zip(columns, forms, strict=True):
-        if not form.nullable and column.null_count:
-            raise BadRecord("malformed", f"column {form.name} has nulls")
-    return [_column(column) for column in columns]
+        if column.null_count:
+            if not form.nullable:
+                raise BadRecord("malformed", f"column {form.name} has nulls")
+            present = _present(column)
+    return Columns([_values(column) for column in columns], present)
 
 
 def _gathered(table: Any, forms: tuple[_Form, ...]) -> list[Any]:
@@ -255,28 +254,29 @@ def _gathered(table: Any, forms: tuple[_Form, ...]) -> list[Any]:
     return found
 
 
-def _column(column: Any) -> Column:
+def _values(column: Any) -> NDArray[Any]:
     """ValueError where the buffer is shorter than the column says."""
     dtype, count = _DTYPES[column.type], len(column)
     if not count:
-        return Column(np.zeros(0, dtype), None)
-    bits, values = column.buffers()
-    present = None
-    if column.null_count:
-        present = _bits(np.frombuffer(bits, np.uint8), column.offset, count)
-        if count - int(np.count_nonzero(present)) != column.null_count:
-            raise BadRecord("malformed", "a column has not as many nulls as it says")
-    return Column(np.frombuffer(values, dtype, count, column.offset * dtype.itemsize), present)
+        return np.zeros(0, dtype)
+    return np.frombuffer(column.buffers()[1], dtype, count, column.offset * dtype.itemsize)
+
+
+def _present(column: Any) -> NDArray[np.bool_]:
+    found = _bits(np.frombuffer(column.buffers()[0], np.uint8), column.offset, len(column))
+    if len(column) - int(np.count_nonzero(found)) != column.null_count:
+        raise BadRecord("malformed", "a column has not as many nulls as it says")
+    return found
 
 
 def _bits(data: Bytes, offset: int, count: int) -> NDArray[np.bool_]:
     return np.unpackbits(data, count=offset + count, bitorder="little")[offset:].view(np.bool_)
 
 
-def _read_received(header: Header, base: int, columns: list[Column]) -> Received:
+def _read_received(header: Header, base: int, columns: Columns) -> Received:
     start_ns = _start_ns(header)
-    numbers, sent_ns, delay_ns, service_ns, ipdv_ns, flags = (column.values for column in columns)
-    present = columns[4].present
+    numbers, sent_ns, delay_ns, service_ns, ipdv_ns, flags = columns.values
+    present = columns.present
     if len(sent_ns):
         least_ns = int(sent_ns.min()) if sent_ns.dtype == _WIDE else 0
         if least_ns < 0 or int(sent_ns.max()) >= SECOND_NS:
@@ -284,28 +284,29 @@ def _read_received(header: Header, base: int, columns: list[Column]) -> Received
     if present is not None:
         ipdv_ns = np.where(present, ipdv_ns, 0)
     rows = Received(base, start_ns, numbers, sent_ns, delay_ns, service_ns, ipdv_ns, present, flags)
-    if len(flags) and not (_are_near(columns[:5], base) and _NEAR <= start_ns < NUMBERS_BELOW - _NEAR):
+    if len(flags) and not (_are_near(columns.values[:5], base) and _NEAR <= start_ns < NUMBERS_BELOW - _NEAR):
         ipdv_ns = ipdv_ns.astype(np.int64)
         _check_bits(rows.seq | rows.intended_ns | rows.received_ns | (ipdv_ns ^ (ipdv_ns >> 63)))
     return rows
 
 
-def _read_ledger(header: Header, base: int, columns: list[Column]) -> Ledger:
+def _read_ledger(header: Header, base: int, columns: Columns) -> Ledger:
     _start_ns(header)
-    first_seq, length = (column.values.astype(np.int64) for column in columns[:2])
+    *numbers, outcome = columns.values
+    first_seq, length = (each.astype(np.int64) for each in numbers)
     first_seq += base
-    if len(first_seq) == 1 and _are_near(columns[:2], base):  # the main road
-        if not length[0] or columns[2].values[0] >= len(OUTCOMES):
+    if len(first_seq) == 1 and _are_near(numbers, base):  # the main road
+        if not length[0] or outcome[0] >= len(OUTCOMES):
             raise BadRecord("malformed", f"an empty run, or an outcome above {len(OUTCOMES) - 1}")
     elif len(first_seq):
         ends = first_seq + length
-        if not _are_near(columns[:2], base):
+        if not _are_near(numbers, base):
             _check_bits(first_seq | length | ends)
         if not length.all() or (len(ends) > 1 and (first_seq[1:] < ends[:-1]).any()):
             raise BadRecord("malformed", "ledger runs that are empty or overlap")
-        if int(columns[2].values.max()) >= len(OUTCOMES):
+        if int(outcome.max()) >= len(OUTCOMES):
             raise BadRecord("malformed", f"an outcome above {len(OUTCOMES) - 1}")
-    return Ledger(first_seq, length, columns[2].values)
+    return Ledger(first_seq, length, outcome)
 
 
 def _start_ns(header: Header) -> int:
@@ -315,9 +316,9 @@ def _start_ns(header: Header) -> int:
     return start_ns
 
 
-def _are_near(columns: list[Column], base: int) -> bool:
+def _are_near(columns: list[NDArray[Any]], base: int) -> bool:
     """Whether all numbers told from the base are certainly in range: columns of four bytes go less far."""
-    return base < NUMBERS_BELOW - _NEAR and all(column.values.itemsize < _WIDE.itemsize for column in columns)
+    return base < NUMBERS_BELOW - _NEAR and max([each.itemsize for each in columns]) < _WIDE.itemsize
 
 
 def _check_bits(numbers: NDArray[np.int64]) -> None:

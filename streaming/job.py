@@ -20,7 +20,7 @@ from streaming.kafka_options import REDACTION, kafka_options
 from streaming.lanes import Layout
 from streaming.outputs import TOPIC_OF
 from streaming.processor import INPUT_COLUMNS, OUTPUT_SCHEMA, ShardProcessor
-from streaming.progress import COUNTERS, INPUT_OBSERVATION, OUTPUT_OBSERVATION
+from streaming.progress import OBSERVATION
 from streaming.settings import JobSettings
 from streaming.shard import ShardRules
 
@@ -151,7 +151,7 @@ _PRODUCER: Final = {
 FETCH: Final = {
     "kafka.max.partition.fetch.bytes": 8 << 20,
     "kafka.receive.buffer.bytes": 1 << 20,
-    "kafka.fetch.max.wait.ms": 10,
+    "kafka.fetch.max.wait.ms": 1,
 }
 
 
@@ -171,19 +171,13 @@ def samples(
 def results(source: DataFrame, settings: JobSettings, shards: int) -> DataFrame:
     """Rows for Kafka's sink: one output, so that rows and state advance together."""
     key = sql.coalesce(sql.col("key"), sql.lit(b""))
-    appended_ms = sql.unix_millis(sql.col("timestamp"))
-    observed = source.observe(
-        INPUT_OBSERVATION,
-        sql.count(sql.lit(1)).alias("records"),
-        sql.max(appended_ms).alias("newest_ms"),
-    )
     spread = (
-        observed.coalesce(1)
+        source.coalesce(1)
         .select(
             sql.pmod(sql.xxhash64(key), sql.lit(shards)).cast("int").alias("shard"),
             "partition",
             "offset",
-            appended_ms.alias("appended_ms"),
+            sql.unix_millis(sql.col("timestamp")).alias("appended_ms"),
             "key",
             "value",
         )
@@ -200,8 +194,6 @@ def results(source: DataFrame, settings: JobSettings, shards: int) -> DataFrame:
 
 
 def counted(outputs: DataFrame) -> DataFrame:
-    """With the shards' counts observed, for the progress."""
-    name, count = sql.col("counter"), sql.col("count")
-    known = sql.when(name.isin(*COUNTERS), name).when(name.isNotNull(), sql.lit("other"))
-    sums = [sql.sum(sql.when(known == each, count).otherwise(0)).alias(each) for each in COUNTERS]
-    return outputs.observe(OUTPUT_OBSERVATION, *sums)
+    """With the shards' numbers observed, for the progress."""
+    number = sql.when(sql.col("counter").isNotNull(), sql.struct("counter", "count"))
+    return outputs.observe(OBSERVATION, sql.collect_list(number).alias("numbers"))

@@ -1,4 +1,4 @@
-"""What a shard gives out: rows of topics, and counts of what it had to put aside."""
+"""What a shard gives out: rows of topics, and numbers about its batch."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ TOPIC_OF: Final[dict[Kind, str]] = {
     "live": LIVE.suffix,
     "dead-letters": DEAD_LETTERS.suffix,
 }
+NEWEST: Final = "newest_ms"  # among the numbers: when Kafka took the newest record; others are added up
 DEAD_LETTER_VERSION: Final = 1
 _KEPT_BYTES: Final = 65_536  # of a dead record; the whole is where the letter says
 
 
 class Output(NamedTuple):
-    """A row for a topic, or (kind `count`) only a count; dead letters are both."""
+    """A row for a topic, or (kind `count`) a number for the job's own progress."""
 
     kind: Kind
     key: bytes | None
@@ -52,4 +53,4 @@ def dead_letter(record: Input, reason: str, detail: str) -> Output:
         "value_base64": base64.b64encode(record.value[:_KEPT_BYTES]).decode(),
     }
     text = json.dumps(letter, sort_keys=True, separators=(",", ":"))
-    return Output("dead-letters", record.key, text.encode(), reason, 1)
+    return Output("dead-letters", record.key, text.encode())

@@ -20,11 +20,11 @@ from pyspark.sql.streaming.listener import (
 
 from collectors.metrics import CATALOGUE, PREFIX
 from streaming.accounting.bounds import Reason
+from streaming.outputs import NEWEST
 
 _log: Final = logging.getLogger("inflight.stream")
 
-INPUT_OBSERVATION: Final = "input"
-OUTPUT_OBSERVATION: Final = "output"
+OBSERVATION: Final = "shards"
 _BUCKETS_SECONDS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 _PHASES: Final = (
     "triggerExecution",
@@ -35,10 +35,10 @@ _PHASES: Final = (
     "commitOffsets",
 )
 
-# What shards count, by the names that their outputs bear; each is a series from 0 on.
+# What shards count, by the names that their numbers bear; each is a series from 0 on.
 DEAD: Final = ("malformed", "version", "oversized", "paths", *get_args(Reason), "other")
 IGNORED: Final = ("repeats", "warmup", "before_start", "beyond_horizon")
-COUNTERS: Final = ("samples", *DEAD, *IGNORED)
+_UNTOLD: Final = "records"  # Spark counts them, too, and whatever the path
 
 
 class Progress:
@@ -86,9 +86,9 @@ class Progress:
 
     def apply(self, progress: Mapping[str, Any]) -> None:
         query = progress["name"] or "unnamed"
-        observed = progress.get("observedMetrics") or {}
-        taken = observed.get(INPUT_OBSERVATION) or {}
-        rows = taken.get("records", progress.get("numInputRows", 0))
+        rows = progress.get("numInputRows", 0)
+        observed = (progress.get("observedMetrics") or {}).get(OBSERVATION)
+        numbers = [(each["counter"], each["count"]) for each in (observed or {}).get("numbers", ())]
         with self._lock:
             self.batches[query] = self.batches.get(query, 0) + 1
         self._records.labels(query).inc(rows)
@@ -98,13 +98,12 @@ class Progress:
         for state in progress.get("stateOperators") or ():
             self._state_rows.labels(query).set(state["numRowsTotal"])
             self._state_bytes.labels(query).set(state["memoryUsedBytes"])
-        for name, count in (observed.get(OUTPUT_OBSERVATION) or {}).items():
-            if count:
-                self._count(query, name, count)
+        for name, count in numbers:
+            self._count(query, name, count)
         behind = False
         for source in progress["sources"]:
             asked = _between(source["startOffset"], source["endOffset"])
-            if INPUT_OBSERVATION in observed and asked > rows:
+            if observed and asked > rows:
                 self._lost.labels(query).inc(asked - rows)
                 _log.warning(
                     "Kafka had dropped %d of %d records of %s before they were read",
@@ -113,7 +112,7 @@ class Progress:
                     query,
                 )
             behind = behind or _between(source["endOffset"], source.get("latestOffset")) > 0
-        newest_ms = taken.get("newest_ms")
+        newest_ms = max((number for name, number in numbers if name == NEWEST), default=None)
         self._lag.labels(query).set(
             max(0.0, self._now() - newest_ms / 1e3) if behind and newest_ms is not None else 0
         )
@@ -124,8 +123,8 @@ class Progress:
             self._samples.labels(query).inc(count)
         elif name in IGNORED:
             self._ignored.labels(query, name).inc(count)
-        else:
-            self._dead.labels(query, name).inc(count)
+        elif name not in {NEWEST, _UNTOLD}:
+            self._dead.labels(query, name if name in DEAD else "other").inc(count)
 
 
 class Listener(StreamingQueryListener):

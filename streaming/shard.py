@@ -15,7 +15,7 @@ from collectors.records import BadRecord
 from collectors.topics import SAMPLES
 from streaming import rows, shard_log
 from streaming.accounting import PathState
-from streaming.outputs import Input, Output, dead_letter
+from streaming.outputs import NEWEST, Input, Output, dead_letter
 from streaming.packing import pack, unpack
 from streaming.shard_windows import ShardWindows, WindowLoader
 
@@ -26,8 +26,7 @@ _APPENDED: Final = struct.Struct("<q")
 _POSITION: Final = struct.Struct("<iq")
 MAX_PATHS: Final = 10_000  # of one shard: names made up by someone must not fill the memory
 LOG_BATCHES: Final = 16
-LOG_BYTES: Final = 8 << 20  # of records: what would be taken in again
-COUNTED: Final = ("samples", "repeats", "warmup", "before_start", "beyond_horizon")
+LOG_BYTES: Final = 1 << 20  # of records, for each of these batches: what would be taken in again
 _INDEX: Final = ""  # no path has this name
 
 
@@ -105,22 +104,25 @@ class Shard:
         try:
             record = decode(one.value)
         except BadRecord as bad:
-            return [dead_letter(one, bad.reason, bad.detail)]
+            return [self._put_aside(one, bad.reason, bad.detail)]
         path = record.header.path
         if not path or path.encode() != one.key:
             detail = (
                 f"the record is of path {path[:200]!r} and its key is another: its partition may be wrong"
             )
-            return [dead_letter(one, "alien", detail)]
+            return [self._put_aside(one, "alien", detail)]
         if path not in self._appended_ns and len(self._appended_ns) >= MAX_PATHS:
-            return [
-                dead_letter(one, "paths", f"the shard has {MAX_PATHS} paths already; give the job more lanes")
-            ]
+            detail = f"the shard has {MAX_PATHS} paths already; give the job more lanes"
+            return [self._put_aside(one, "paths", detail)]
         state = self._state(path, one.append_ns)
         found = [Output("windows", one.key, row) for row in state.apply(record, one.append_ns)]
         if state.rejection is not None:
-            found.append(dead_letter(one, state.rejection.reason, state.rejection.detail))
+            found.append(self._put_aside(one, state.rejection.reason, state.rejection.detail))
         return found
+
+    def _put_aside(self, one: Input, reason: str, detail: str) -> Output:
+        self._counts[reason] += 1
+        return dead_letter(one, reason, detail)
 
     def finish(self) -> tuple[list[Output], Snapshot | Logged]:
         """After a batch: live rows and counts, and what has to be stored."""
@@ -131,16 +133,16 @@ class Shard:
             if live is not None:
                 outputs.append(Output("live", path.encode(), rows.encode(live)))
             self._counts.update(state.counters)
-        outputs += [
-            Output("count", None, None, name, self._counts[name]) for name in COUNTED if self._counts[name]
-        ]
         self._touched.clear()
         batch, self._batch = self._batch, []
+        newest_ns = max((one.append_ns for one in batch), default=0)
+        numbers = [*sorted(self._counts.items()), (NEWEST, newest_ns // 1_000_000)]
+        outputs += [Output("count", None, None, name, number) for name, number in numbers if number]
         places = b"".join([_POSITION.pack(one.partition, one.offset) for one in batch])
         self.digest = hashlib.blake2b(self.digest + places, digest_size=16).digest()
         self.logged += 1
         self._log_bytes += sum(len(one.value) for one in batch)
-        if self.logged <= self._patience and self._log_bytes <= LOG_BYTES:
+        if self.logged <= self._patience and self._log_bytes <= self._patience * LOG_BYTES:
             return outputs, Logged(shard_log.encode(batch))
         return outputs, self._snapshot()
 

@@ -27,8 +27,18 @@ def report(**changes: Any) -> dict[str, Any]:
             }
         ],
         "observedMetrics": {
-            "input": {"records": 28, "newest_ms": 1_700_000_090_000},
-            "output": {"samples": 891, "malformed": 2, "repeats": 5, "other": None},
+            "shards": {
+                "numbers": [
+                    {"counter": "records", "count": 20},
+                    {"counter": "samples", "count": 800},
+                    {"counter": "malformed", "count": 2},
+                    {"counter": "newest_ms", "count": 1_700_000_090_000},
+                    {"counter": "records", "count": 8},
+                    {"counter": "samples", "count": 91},
+                    {"counter": "repeats", "count": 5},
+                    {"counter": "newest_ms", "count": 1_700_000_080_000},
+                ]
+            },
         },
         **changes,
     }
@@ -62,6 +72,14 @@ def test_a_report_is_counted() -> None:
     assert progress.batches == {"accounting-0": 2}
 
 
+def test_a_reason_that_nobody_knows_is_counted_as_another() -> None:
+    """Reasons are labels: there are no more of them than the catalogue has."""
+    registry = CollectorRegistry()
+    progress = Progress(registry, lambda: NOW)
+    progress.apply(report(observedMetrics={"shards": {"numbers": [{"counter": "made up", "count": 3}]}}))
+    assert value(registry, "dead_letters_total", reason="other") == 3
+
+
 def test_lag_is_the_age_of_the_newest_record_read_while_there_are_more() -> None:
     """By append time; nothing left in Kafka is no lag, however old the last record is."""
     registry = CollectorRegistry()
@@ -81,7 +99,9 @@ def test_what_kafka_dropped_before_it_was_read_is_counted() -> None:
     registry = CollectorRegistry()
     progress = Progress(registry, lambda: NOW)
     lossy = report()
-    lossy["observedMetrics"]["input"]["records"] = 20
+    lossy["numInputRows"] = 20
+    progress.apply(report())
+    assert value(registry, "records_lost_total") is None
     progress.apply(lossy)
     assert value(registry, "records_lost_total") == 8
 

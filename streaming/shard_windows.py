@@ -26,6 +26,7 @@ class ShardWindows:
     def __init__(self, encoded: bytes | None = None) -> None:
         self.load: WindowLoader = lambda _: None
         self._bits: dict[str, int] = {}
+        self._free: list[int] = []  # places among the bits, of paths that are gone
         self._held: dict[int, int] = {}
         self._needed: dict[int, int] = {}
         self._packs: dict[int, dict[str, bytes]] = {}
@@ -51,6 +52,7 @@ class ShardWindows:
                 "that wrote it, or give a new checkpoint, which is rebuilt from Kafka"
             )
         self._bits = {path: 1 << place for path, place in raw["paths"].items()}
+        self._free = sorted(set(range(max(raw["paths"].values(), default=0))) - set(raw["paths"].values()))
         self._held = {start: int(held, 16) for start, held, _ in raw["windows"]}
         self._needed = {start: int(needed, 16) for start, _, needed in raw["windows"]}
 
@@ -73,6 +75,8 @@ class ShardWindows:
     def drop_path(self, path: str) -> None:
         """It needs none of them any longer."""
         bit = self._bits.pop(path, 0)
+        if bit:
+            self._free.append(bit.bit_length() - 1)
         for start_ns in self._needed:
             self._needed[start_ns] &= ~bit
 
@@ -101,10 +105,9 @@ class ShardWindows:
         return sorted(s for s in partly if s < limit)[:_LAGGARDS]
 
     def _new_bit(self, path: str) -> int:
-        used = set(self._bits.values())
-        bit = next(1 << place for place in range(len(used) + 1) if 1 << place not in used)
-        self._bits[path] = bit
-        return bit
+        place = self._free.pop() if self._free else len(self._bits)
+        self._bits[path] = 1 << place
+        return 1 << place
 
     def _pack(self, start_ns: int) -> dict[str, bytes]:
         found = self._packs.get(start_ns)

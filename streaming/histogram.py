@@ -137,16 +137,16 @@ class Histogram:
 
     def encode(self) -> str:
         """HdrHistogram V2, compressed, base64."""
-        return encode_all(self._keys, self._counts, [0])[0]
+        return as_text(squeezed(payloads(self._keys, self._counts, [0])[0]))
 
 
-def encode_all(keys: Keys, counts: Ints, starts: Sequence[int]) -> list[str]:
-    """Several histograms, each encoded; those of number n have n × BUCKETS added to their keys.
+def payloads(keys: Keys, counts: Ints, starts: Sequence[int]) -> list[bytes]:
+    """Several histograms, each as HdrHistogram V2 has it inside; number n has n × BUCKETS added to its keys.
 
     Each reaches from its start to the next one's. Together they take little longer than one.
     """
     if not len(keys):
-        return [_squeezed(b"")] * len(starts)
+        return [b""] * len(starts)
     # Before each count stands how many empty buckets there are, as a negative number; a single one is 0, and
     # where there is none nothing stands there. In zigzag: a word's lowest bit is its sign.
     before = np.empty(len(keys), np.int64)
@@ -159,17 +159,20 @@ def encode_all(keys: Keys, counts: Ints, starts: Sequence[int]) -> list[str]:
     before[before == 1] = 0  # and −1 is nothing
     ends = [*starts[1:], len(keys)]
     words = before, counts + counts
-    return [
-        _squeezed(_leb128(*(each[start:end] for each in words)))
-        for start, end in zip(starts, ends, strict=True)
-    ]
+    return [_leb128(*(each[start:end] for each in words)) for start, end in zip(starts, ends, strict=True)]
 
 
-def _squeezed(payload: bytes) -> str:
+def squeezed(payload: bytes) -> bytes:
+    """HdrHistogram V2, compressed."""
     inner = _INNER.pack(_COOKIE_INNER, len(payload), 0, DIGITS, LOWEST_NS, HIGHEST_NS, 1.0)
     squeeze = zlib.compressobj(strategy=zlib.Z_HUFFMAN_ONLY)  # nothing repeats: looking for it takes time
-    squeezed = squeeze.compress(inner + payload) + squeeze.flush()
-    return base64.b64encode(_OUTER.pack(_COOKIE_OUTER, len(squeezed)) + squeezed).decode("ascii")
+    packed = squeeze.compress(inner + payload) + squeeze.flush()
+    return _OUTER.pack(_COOKIE_OUTER, len(packed)) + packed
+
+
+def as_text(data: bytes) -> str:
+    """What is squeezed, as it stands in rows and `.hlog` files."""
+    return base64.b64encode(data).decode("ascii")
 
 
 def summed(keys: Keys, counts: Ints) -> tuple[Keys, Ints]:
@@ -189,21 +192,32 @@ def decode(text: str) -> Histogram:
     """The histogram in this text; BadHistogram where there is none of this layout."""
     try:
         data = base64.b64decode(text, validate=True)
+    except ValueError as error:
+        raise BadHistogram(f"not an HdrHistogram: {error}") from None
+    return of_payload(expanded(data))
+
+
+def expanded(data: bytes) -> bytes:
+    """The payload of what is squeezed; BadHistogram where it is none of this layout."""
+    try:
         cookie, length = _OUTER.unpack_from(data)
         if cookie & ~0xF0 != _COOKIE_OUTER & ~0xF0 or length != len(data) - _OUTER.size:
             raise BadHistogram("not a compressed HdrHistogram V2")
         expand = zlib.decompressobj()
         inner = expand.decompress(data[_OUTER.size :], _INNER.size + 9 * BUCKETS)
         cookie, length, offset, digits, least, most, _ratio = _INNER.unpack_from(inner)
-    except BadHistogram:
-        raise
-    except (ValueError, struct.error, zlib.error) as error:
+    except (struct.error, zlib.error) as error:
         raise BadHistogram(f"not an HdrHistogram: {error}") from None
     if cookie & ~0xF0 != _COOKIE_INNER & ~0xF0 or length != len(inner) - _INNER.size or offset:
         raise BadHistogram("the histogram's inner header or length is wrong")
     if (digits, least, most) != (DIGITS, LOWEST_NS, HIGHEST_NS):
         raise BadHistogram(f"another layout: {least} ns to {most} ns at {digits} digits")
-    return _from_words(_unzigzag(_read_varints(np.frombuffer(inner, np.uint8, offset=_INNER.size))))
+    return inner[_INNER.size :]
+
+
+def of_payload(payload: bytes) -> Histogram:
+    """The histogram that it is of; BadHistogram where it is of none."""
+    return _from_words(_unzigzag(_read_varints(np.frombuffer(payload, np.uint8))))
 
 
 def _leb128(before: Ints, counts: Ints) -> bytes:

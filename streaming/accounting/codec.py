@@ -13,7 +13,7 @@ from streaming.accounting.measure import Measures
 from streaming.accounting.runs import Runs
 from streaming.accounting.window import Cell, Told, Window
 
-VERSION: Final = 5
+VERSION: Final = 6
 _HEAD: Final = struct.Struct("<2sBxI")
 _MAGIC: Final = b"IF"
 _ENCODER: Final = json.JSONEncoder(separators=(",", ":"))
@@ -40,6 +40,10 @@ class _Arrays:
         self.put(small, "u1")
         return self.put(array[small == _LARGE], "<i8")
 
+    def put_bytes(self, data: bytes) -> int:
+        self.parts.append(data)
+        return len(data)
+
 
 class _Reader:
     def __init__(self, data: bytes, place: int) -> None:
@@ -54,6 +58,10 @@ class _Reader:
         found = self.get(count, "u1").astype(np.int64)
         found[found == _LARGE] = self.get(large, "<i8")
         return found
+
+    def get_bytes(self, count: int) -> bytes:
+        self.place += count
+        return self.data[self.place - count : self.place]
 
 
 def pack(meta: Any, arrays: bytes = b"") -> bytes:
@@ -137,15 +145,19 @@ def load_window(data: bytes) -> Window:
 
 
 def _dump_measures(arrays: _Arrays, measures: Measures) -> list[Any]:
-    numbers, keys, counts = measures.dump()
+    numbers, told, keys, counts = measures.dump()
     steps = keys.copy()
     steps[1:] -= keys[:-1]
-    return [numbers, len(keys), arrays.put_small(steps), arrays.put_small(counts)]
+    lengths = [arrays.put_bytes(each) for each in told]
+    return [numbers, lengths, len(keys), arrays.put_small(steps), arrays.put_small(counts)]
 
 
-def _load_measures(reader: _Reader, numbers: Any, length: int, far: int, many: int) -> Measures:
-    keys = reader.get_small(length, far).cumsum().astype(np.int32)
-    return Measures.load(numbers, keys, reader.get_small(length, many))
+def _load_measures(
+    reader: _Reader, numbers: Any, lengths: list[int], buckets: int, far: int, many: int
+) -> Measures:
+    told = [reader.get_bytes(each) for each in lengths]
+    keys = reader.get_small(buckets, far).cumsum().astype(np.int32)
+    return Measures.load(numbers, told, keys, reader.get_small(buckets, many))
 
 
 def _dump_cell(arrays: _Arrays, cell: Cell) -> list[Any]:

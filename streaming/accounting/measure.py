@@ -9,7 +9,20 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from streaming.histogram import BUCKETS, Histogram, encode_all, index, summed, wide_indexes
+from streaming.histogram import (
+    BUCKETS,
+    Histogram,
+    as_text,
+    expanded,
+    highest,
+    index,
+    of_payload,
+    payloads,
+    ranks,
+    squeezed,
+    summed,
+    wide_indexes,
+)
 from streaming.rows import PERCENTILES, Latency
 
 Ints = NDArray[np.int64]
@@ -58,12 +71,13 @@ class Measures:
     is the number of arrays.
     """
 
-    __slots__ = ("_counts", "_keys", "of")
+    __slots__ = ("_counts", "_keys", "_told", "of")
 
     def __init__(self) -> None:
         self.of = [Totals() for _ in range(MEASURES)]
         self._keys: Keys = np.empty(0, np.int32)
         self._counts: Ints = np.empty(0, np.int64)
+        self._told: list[bytes] = []  # response and service as `figures` gave them, while they hold
 
     def record(self, times_ns: Ints, first: int = 0) -> None:
         """A row of times for each of the measures from `first` on. The rows are used up."""
@@ -84,6 +98,7 @@ class Measures:
 
     def _count(self, found: Ints, first: int, lowest: list[int], highest: list[int]) -> None:
         """Count buckets, a row for each measure, between these. The array is used up."""
+        self._told = []
         keys, counts, cuts = self._keys, self._counts, self._cuts()
         low, high = [0] * MEASURES, [-1] * MEASURES  # of each measure, as keys
         for number, (start, known, end) in enumerate(zip(_STARTS, cuts, cuts[1:], strict=False)):
@@ -125,21 +140,38 @@ class Measures:
         begin, end = self._cuts()[number : number + 2]
         return Histogram.of_pairs(self._keys[begin:end] - np.int32(_STARTS[number]), self._counts[begin:end])
 
-    def percentiles(self, number: int, most: int) -> dict[str, int]:
-        """Those which at least one value is above; a bucket's end beyond `most` is taken back to it."""
-        given = given_percentiles(self.of[number].count)
-        if not given:
-            return {}
-        found = self.histogram(number).percentiles(given.values())
-        return {name: min(value, most) for name, value in zip(given, found, strict=True)}
+    def figures(self) -> tuple[Latency | None, Latency | None, dict[str, int]]:
+        """Response and service as a row has them, None where nothing was measured; jitter's percentiles."""
+        *starts, end, _ = self._cuts()
+        found = payloads(self._keys[:end], self._counts[:end], starts)
+        self._told = [squeezed(each) for each in found]
+        response, service, jitter = self._percentiles()
+        hdr_of_response, hdr_of_service = self._told
+        return (
+            self._latency(RESPONSE, response, hdr_of_response),
+            self._latency(SERVICE, service, hdr_of_service),
+            jitter,
+        )
 
-    def latencies(self) -> list[Latency | None]:
-        """Response and service as they stand in a row; None where nothing was measured."""
-        *starts, end = self._cuts()[: JITTER + 1]
-        encoded = encode_all(self._keys[:end], self._counts[:end], starts)
-        return [self._latency(number, hdr) for number, hdr in enumerate(encoded)]
+    def _percentiles(self) -> list[dict[str, int]]:
+        """Of each measure; a bucket's end beyond its largest value is taken back to that."""
+        names, wanted, before = [], [], 0
+        for number, measure in enumerate(self.of):
+            given = given_percentiles(measure.count)
+            names += [(number, name) for name in given]
+            wanted += [before + rank for rank in ranks(measure.count, given.values())]
+            before += measure.count
+        found: list[dict[str, int]] = [{} for _ in self.of]
+        if wanted:
+            keys = self._keys[self._counts.cumsum().searchsorted(wanted)].tolist()
+            jitter = self.of[JITTER]
+            most = [max(measure.largest, 0) for measure in self.of]
+            most[JITTER] = max(abs(jitter.least), abs(jitter.largest))
+            for (number, name), key in zip(names, keys, strict=True):
+                found[number][name] = min(highest(key - _STARTS[number]), most[number])
+        return found
 
-    def _latency(self, number: int, hdr: str) -> Latency | None:
+    def _latency(self, number: int, percentiles: dict[str, int], hdr: bytes) -> Latency | None:
         measure = self.of[number]
         count, total = measure.count, measure.total
         if not count:
@@ -152,18 +184,24 @@ class Measures:
             "max_ns": measure.largest,
             "mean_ns": rounded(total, count),
             "std_ns": deviation,
-            "percentiles": self.percentiles(number, max(measure.largest, 0)),
-            "hdr": hdr,
+            "percentiles": percentiles,
+            "hdr": as_text(hdr),
         }
 
-    def dump(self) -> tuple[list[list[int]], Keys, Ints]:
-        return [totals.dump() for totals in self.of], self._keys, self._counts
+    def dump(self) -> tuple[list[list[int]], list[bytes], Keys, Ints]:
+        """Totals, the histograms that a row told as it has them, and the others' keys and counts."""
+        begin = self._cuts()[len(self._told)]
+        return [totals.dump() for totals in self.of], self._told, self._keys[begin:], self._counts[begin:]
 
     @classmethod
-    def load(cls, numbers: list[list[int]], keys: Keys, counts: Ints) -> Measures:
+    def load(cls, numbers: list[list[int]], told: list[bytes], keys: Keys, counts: Ints) -> Measures:
         found = cls()
         found.of = [Totals(*each) for each in numbers]
-        found._keys, found._counts = keys, counts
+        found._told = told
+        pairs = [of_payload(expanded(each)).pairs() for each in told]
+        own = [each.astype(np.int32) + start for (each, _), start in zip(pairs, _STARTS, strict=False)]
+        found._keys = np.concatenate([*own, keys])
+        found._counts = np.concatenate([*(each for _, each in pairs), counts])
         return found
 
 

@@ -108,7 +108,7 @@ def final(about: About, rules: Rules, window: Window, view: View, outages: Outag
     }
     flags = _flags(about, window, view, tally)
     slowest = samples.slowest
-    response, service = samples.measures.latencies()
+    response, service, jitter = samples.measures.figures()
     return {
         **about.named(),
         "window_start_ns": window.start_ns,
@@ -137,7 +137,7 @@ def final(about: About, rules: Rules, window: Window, view: View, outages: Outag
         "received_bytes": window.counts["received_bytes"],
         "response": response,
         "service": service,
-        "jitter": _jitter(window),
+        "jitter": _jitter(window, jitter),
         "outage_ns": outage_ns,
         "outage_since_ns": window.outage_since_ns,
         "stalled_ns": _stalled(window),
@@ -228,14 +228,13 @@ def _stalled(window: Window) -> int:
     return len(stalled) * SECOND_NS
 
 
-def _jitter(window: Window) -> Jitter | None:
-    measures = window.samples.measures
-    measure = measures.of[JITTER]
+def _jitter(window: Window, percentiles: dict[str, int]) -> Jitter | None:
+    measure = window.samples.measures.of[JITTER]
     if not measure.count:
         return None
     return {
         "count": measure.count,
-        "percentiles": measures.percentiles(JITTER, max(abs(measure.least), abs(measure.largest))),
+        "percentiles": percentiles,
         "max_ns": measure.largest,
         "min_ns": measure.least,
         "rfc3550_ns": window.rfc3550_ns,

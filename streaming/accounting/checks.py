@@ -27,7 +27,8 @@ def check(record: Record, path: str, append_ns: int) -> None:
     if header.kind == "ledger" and (header.role != "sender" or header.stream != header.run):
         raise Rejected("alien", "a `ledger` comes from the sender whose stream it is")
     # In the senders' time, too: what an offset makes of it.
-    offset_ns = min([0, *(pair.offset_ns - pair.bound_ns for pair in header.clock.values())])
+    offset_ns = min((pair.offset_ns - pair.bound_ns for pair in header.clock.values()), default=0)
+    offset_ns = min(offset_ns, 0)
     allowed_ns = append_ns + bounds.AHEAD_NS + offset_ns
     newest_ns = _newest_ns(record, allowed_ns)
     if newest_ns > allowed_ns:

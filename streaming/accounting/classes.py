@@ -43,16 +43,19 @@ def tally(window: Window, blind_ns: int) -> Tally:
     """Count; seconds that begin before `blind_ns` were not wholly observed."""
     found = Tally()
     for stream, cells in window.cells.items():
-        base = window.bases.get(stream, 0)
         for second in sorted(cells):
             cell = cells[second]
-            blind = second * SECOND_NS < blind_ns
             if cell.told is None:
-                _tally_untold(found, cell, base)
+                _tally_untold(found, cell, _base(window, stream, second))
             else:
-                _tally_told(found, cell, second, blind=blind)
-            base = max(base, covered_to(cell))
+                _tally_told(found, cell, second, blind=second * SECOND_NS < blind_ns)
     return found
+
+
+def _base(window: Window, stream: str, second: int) -> int:
+    """Where a stream was before that second of the window."""
+    before = (covered_to(cell) for at, cell in window.cells[stream].items() if at < second)
+    return max(window.bases.get(stream, 0), *before, 0)
 
 
 def covered_to(cell: Cell) -> int:
@@ -68,22 +71,21 @@ def segments(window: Window, blind_ns: int) -> dict[str, dict[int, Ints]]:
     """By stream and second: the classes of its numbers as disjoint rows (first, end, class), ascending."""
     found: dict[str, dict[int, Ints]] = {}
     for stream, cells in window.cells.items():
-        base = window.bases.get(stream, 0)
-        parts = found[stream] = {}
-        for second in sorted(cells):
-            cell = cells[second]
-            parts[second] = _segments(cell, base, blind=second * SECOND_NS < blind_ns)
-            base = max(base, covered_to(cell))
+        found[stream] = {
+            second: _segments(window, stream, second, blind=second * SECOND_NS < blind_ns)
+            for second in sorted(cells)
+        }
     return found
 
 
-def _segments(cell: Cell, base: int, *, blind: bool) -> Ints:
+def _segments(window: Window, stream: str, second: int, *, blind: bool) -> Ints:
+    cell = window.cells[stream][second]
     if cell.told is not None and (run := _all_arrived(cell, cell.told)):
         return np.asarray([[*run, RECEIVED]], np.int64)
     table = cell.runs.table[:, [FIRST, END]]
     received = np.column_stack((table, np.full(len(table), RECEIVED)))
     if cell.told is None:
-        first, end = _expected(cell, base)
+        first, end = _expected(cell, _base(window, stream, second))
         told = np.asarray([[first, end, UNOBSERVED]], np.int64)[: int(first < end)]
     else:
         kind = np.where(_REFUSED_OUTCOME[cell.told.outcome], REFUSED, UNOBSERVED if blind else LOST)

@@ -59,12 +59,12 @@ class Members:
         if end.said_bye:
             return Life(end.start_ns, frontier, None)
         limit = frontier + self.rules.gone_after_ns
+        if self._lives(end):
+            return Life(end.start_ns, None, None)
         successor = self._successors.get(end.key)
         if successor is not None:
             return Life(end.start_ns, min(max(frontier, successor.start_ns), limit), frontier)
-        if self.newest_ns >= limit:
-            return Life(end.start_ns, limit, frontier)
-        return Life(end.start_ns, None, None)
+        return Life(end.start_ns, limit, frontier)
 
     def notice(self, told: End) -> Iterator[tuple[End, int]]:
         """Bring up to date what an end's newest record made known.
@@ -83,7 +83,13 @@ class Members:
 
     def living(self) -> list[End]:
         """Those that may still tell something."""
-        return [end for end in self.ends.values() if self.life(end).stop_ns is None]
+        return [end for end in self.ends.values() if self._lives(end)]
+
+    def _lives(self, end: End) -> bool:
+        """Whether its life has no end; asked for each record."""
+        if end.frontier_ns + self.rules.gone_after_ns <= self.newest_ns or end.said_bye:
+            return False
+        return not self._successors or end.key not in self._successors
 
     def frontier_ns(self) -> int | None:
         """Until when all ends that live have measured; None where none lives."""

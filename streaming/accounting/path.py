@@ -37,6 +37,9 @@ class PathState:
         self.counters: dict[str, int] = dict.fromkeys(COUNTERS, 0)
         self.dead_letters: dict[str, int] = {}  # by reason
         self._about: About | None = None
+        self._newest: Header | None = (
+            None  # of the newest record, while nobody asked what it says of the path
+        )
         self._members = Members(rules)
         self._windows = Windows(name, rules.window_ns)
         self._not_before_ns = 0  # no rows of windows that begin earlier
@@ -76,18 +79,19 @@ class PathState:
 
     def live(self) -> LiveRow | None:
         """What is known now; None before the first record."""
-        if self._about is None:
+        about = self._said()
+        if about is None:
             return None
         since_ns = min(self._outages.since_ns.values(), default=None)
         return self._shown.row(
-            self._about, self.rules, self._windows.open(), self._members, since_ns, self._p999_ns
+            about, self.rules, self._windows.open(), self._members, since_ns, self._p999_ns
         )
 
     # -- kept state
 
     def dump_header(self) -> bytes:
         """All but the windows."""
-        about = self._about
+        about = self._said()
         return codec.pack(
             [
                 [self.rules.hash(), self.rules.window_ns],
@@ -185,7 +189,7 @@ class PathState:
 
     def _take_header(self, end: End, header: Header) -> int:
         """Until when what the end tells was known before."""
-        self._about = About.of(header)
+        self._newest = header
         living = self._members.living() if header.clock else ()
         senders = {other.run for other in living if other.role == "sender"}
         if end.ranges:
@@ -201,6 +205,12 @@ class PathState:
                 self._not_before_ns = max(self._not_before_ns, first_ns + self.rules.gone_after_ns)
         self._members.add(end)
         return end.start_ns
+
+    def _said(self) -> About | None:
+        """What the newest record says of the path."""
+        if self._newest is not None:
+            self._about, self._newest = About.of(self._newest), None
+        return self._about
 
     def _take_foreign(self, end: End, count: int) -> None:
         window = self._window(end.frontier_ns, 0) if count else None
@@ -318,8 +328,9 @@ class PathState:
 
     def _row(self, window: Window, view: View, outages: Outages | None) -> tuple[WindowRow, bytes]:
         """As it is now, with revision 0."""
-        assert self._about is not None  # noqa: S101 -- a window has had a record
-        found = row.final(self._about, self.rules, window, view, outages)
+        about = self._said()
+        assert about is not None  # noqa: S101 -- a window has had a record
+        found = row.final(about, self.rules, window, view, outages)
         window.blind_ns = view.blind_ns
         text = rows.encode(found)
         window.digest = row.digest(text)

@@ -37,9 +37,7 @@ class PathState:
         self.counters: dict[str, int] = dict.fromkeys(COUNTERS, 0)
         self.dead_letters: dict[str, int] = {}  # by reason
         self._about: About | None = None
-        self._newest: Header | None = (
-            None  # of the newest record, while nobody asked what it says of the path
-        )
+        self._newest: Header | None = None  # while nobody has asked what it says of the path
         self._members = Members(rules)
         self._windows = Windows(name, rules.window_ns)
         self._not_before_ns = 0  # no rows of windows that begin earlier

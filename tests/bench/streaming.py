@@ -57,7 +57,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder, Supervisor(Path(folder) / "stack") as supervisor:
             kafka = Kafka(supervisor).start()
             if "catchup" in told.only:
-                figures |= catch_up(kafka, Path(folder), 60 if told.quick else 600, told.contestants)
+                figures |= catch_up(kafka, Path(folder), 60 if told.quick else 1_800, told.contestants)
             if "live" in told.only:
                 figures |= in_time(kafka, Path(folder), seconds=24 if told.quick else 45)
             if "memory" in told.only:

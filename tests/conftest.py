@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import tarfile
 import tempfile
 from collections.abc import Iterator
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from deploy.embedded.guarded import Guard
     from deploy.embedded.kafka import Kafka
     from deploy.embedded.network import Network
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell starts what runs in the background deaf to Ctrl-C, and with it all that tests start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _REQUIRE_ALL = os.environ.get("INFLIGHT_REQUIRE_ALL") == "1"
 

@@ -125,18 +125,18 @@ def catch_up(kafka: Kafka, folder: Path, seconds: int, contestants: Sequence[str
 
 
 def in_time(kafka: Kafka, folder: Path, seconds: int) -> Figures:
-    """Steady loads, one after the other in one session."""
-    spark = job.session(jvm.ensure().jars("spark"), local_heap=HEAP)
+    """Steady loads, one after the other, each with a session of its own: none has another's state open."""
     figures: Figures = {}
-    try:
-        for name, (paths, rate) in LOADS.items():
-            _say(f"live: {name}")
-            kafka.make_topics(f"live{name}")
+    for name, (paths, rate) in LOADS.items():
+        _say(f"live: {name}")
+        kafka.make_topics(f"live{name}")
+        spark = job.session(jvm.ensure().jars("spark"), local_heap=HEAP)
+        try:
             found = live.measure(spark, kafka.bootstrap, f"live{name}", folder, (paths, rate, seconds))
-            _say(", ".join(f"{key} {value:.3g}" for key, value in found.items()))
-            figures |= {f"{key}_{name}": value for key, value in found.items()}
-    finally:
-        spark.stop()
+        finally:
+            spark.stop()
+        _say(", ".join(f"{key} {value:.3g}" for key, value in found.items()))
+        figures |= {f"{key}_{name}": value for key, value in found.items()}
     cores = {load: figures[f"cores_used_{name}"] for name, load in LOADS.items()}
     return figures | cost.live_model(cores)
 

@@ -188,8 +188,10 @@ class Shard:
         return state
 
     def _forget(self, path: str) -> None:
+        if path in self._touched:
+            self._counts.update(self._states[path].counters)
+            self._touched.discard(path)
         self._windows.drop_path(path)
         for kept in (self._states, self._stored, self._appended_ns):
             kept.pop(path, None)
-        self._touched.discard(path)
         self._changed.discard(path)

@@ -163,6 +163,20 @@ def test_a_path_silent_for_the_retention_begins_anew() -> None:
     assert len(store.windows) == 1
 
 
+def test_a_path_that_begins_anew_within_a_batch_counts_what_came_before() -> None:
+    """What it had counted in earlier batches is not taken off again."""
+    store = Store()
+    shard = store.restarted(0)
+    flow = Flow("a", 5)
+    later_ns = EPOCH * SECOND_NS + 26 * HOUR_NS
+    anew = Flow("a", 5, seed=1, start_second=EPOCH + 26 * 3600)
+    run(shard, store, [Input(0, n, EPOCH * SECOND_NS, b"a", v) for n, v in enumerate(flow.records(4))])
+    batch = [Input(0, 8 + n, EPOCH * SECOND_NS, b"a", v) for n, v in enumerate(flow.second(4))]
+    batch += [Input(0, 10 + n, later_ns, b"a", v) for n, v in enumerate(anew.second(0))]
+    found = {one.counter: one.amount for one in run(shard, store, batch) if one.counter}
+    assert (found["records"], found["samples"]) == (4, 10)
+
+
 @pytest.mark.parametrize("path", ["", "x" * 1000])
 def test_a_path_of_any_name_has_a_place(path: str) -> None:
     """Only the empty one is none."""

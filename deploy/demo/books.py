@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from kafka import KafkaConsumer, TopicPartition
 
 from collectors import record_codec, topics
 from streaming import rows
+from streaming.accounting import spans
 
 _POLL_MS = 500
 
@@ -38,7 +39,7 @@ class PathBooks:
 
 def read(bootstrap: str, prefix: str) -> dict[str, PathBooks]:
     """The books of every path, from the two topics alone: no part of the pipeline is asked."""
-    sent = _ledgers(bootstrap, topics.SAMPLES.name(prefix))
+    sent = numbers_sent(_values(bootstrap, topics.SAMPLES.name(prefix)))
     final: dict[tuple[str, int], rows.WindowRow] = {}
     for value in _values(bootstrap, topics.WINDOWS.name(prefix)):
         row = rows.decode_window(value)
@@ -59,18 +60,20 @@ def wait_balanced(bootstrap: str, prefix: str, within_seconds: float) -> dict[st
             return found
 
 
-def _ledgers(bootstrap: str, topic: str) -> dict[str, int]:
-    newest: dict[tuple[str, str, int], tuple[int, int]] = {}
-    for value in _values(bootstrap, topic):
+def numbers_sent(records: Iterable[bytes]) -> dict[str, int]:
+    """How many numbers each path's ledgers name; a second in several revisions, or in parts, counts once."""
+    named: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    for value in records:
         record = record_codec.decode(value)
         header = record.header
         if record.ledger is None or header.warmup:
             continue
-        key = header.path, header.stream, header.second
-        if key not in newest or newest[key][0] < header.revision:
-            newest[key] = header.revision, int(record.ledger.length.sum())
+        first = record.ledger.first_seq
+        runs = zip(first.tolist(), (first + record.ledger.length).tolist(), strict=True)
+        named.setdefault((header.path, header.stream), []).extend(runs)
     sent: dict[str, int] = {}
-    for (path, _, _), (_, count) in newest.items():
+    for (path, _), runs_of_all in named.items():
+        count = sum(end - first for first, end in spans.union(runs_of_all))
         sent[path] = sent.get(path, 0) + count
     return sent
 

@@ -38,7 +38,6 @@ _PHASES: Final = (
 # What shards count, by the names that their numbers bear; each is a series from 0 on.
 DEAD: Final = ("malformed", "version", "oversized", "paths", *get_args(Reason), "other")
 IGNORED: Final = ("repeats", "warmup", "before_start", "beyond_horizon")
-_UNTOLD: Final = "records"  # Spark counts them, too, and whatever the path
 
 
 class Progress:
@@ -123,7 +122,7 @@ class Progress:
             self._samples.labels(query).inc(count)
         elif name in IGNORED:
             self._ignored.labels(query, name).inc(count)
-        elif name not in {NEWEST, _UNTOLD}:
+        elif name != NEWEST:
             self._dead.labels(query, name if name in DEAD else "other").inc(count)
 
 

@@ -17,7 +17,7 @@ from streaming.accounting.store import Loader, Windows, remember_classes
 from streaming.accounting.window import TooMuch, Window
 from streaming.rows import LiveRow, WindowRow
 
-COUNTERS: Final = ("records", "samples", "repeats", "warmup", "before_start", "beyond_horizon")
+COUNTERS: Final = ("samples", "repeats", "warmup", "before_start", "beyond_horizon")
 
 
 class PathState:
@@ -51,7 +51,6 @@ class PathState:
         """Take in a record, as its partition's next one of this path; the rows it makes final, encoded."""
         self.rejection = None
         self.last_append_ns = max(self.last_append_ns, append_ns)
-        self.counters["records"] += 1
         try:
             check(record, self.name, append_ns)
             end = self._end(record.header)
@@ -123,7 +122,7 @@ class PathState:
         (made_by, length_ns), windows, counted, about, members, carried, shown = codec.unpack(header)[0]
         state = cls(name, rules)
         state.last_append_ns, counters, dead_letters = counted
-        state.counters.update(counters)
+        state.counters.update({name: counters[name] for name in COUNTERS})
         state.dead_letters.update(dead_letters)
         if made_by != rules.hash() or length_ns != rules.window_ns:
             state._windows.loader = loader

@@ -29,11 +29,9 @@ def report(**changes: Any) -> dict[str, Any]:
         "observedMetrics": {
             "shards": {
                 "numbers": [
-                    {"counter": "records", "count": 20},
                     {"counter": "samples", "count": 800},
                     {"counter": "malformed", "count": 2},
                     {"counter": "newest_ms", "count": 1_700_000_090_000},
-                    {"counter": "records", "count": 8},
                     {"counter": "samples", "count": 91},
                     {"counter": "repeats", "count": 5},
                     {"counter": "newest_ms", "count": 1_700_000_080_000},

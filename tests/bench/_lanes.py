@@ -26,9 +26,9 @@ class Batch(NamedTuple):
         return self.began + self.seconds
 
 
-def start(spark: SparkSession, settings: JobSettings) -> list[StreamingQuery]:
-    """As `inflight stream` starts them."""
-    spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", "1000")
+def start(spark: SparkSession, settings: JobSettings, told: int = 1_000) -> list[StreamingQuery]:
+    """As `inflight stream` starts them, but that Spark remembers what it told of so many batches."""
+    spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", str(told))
     layout = job.settled(spark, settings)
     return [job.start_lane(spark, settings, layout, lane) for lane in range(layout.lanes)]
 

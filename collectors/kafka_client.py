@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable
 from typing import Any, Final
 
+from kafka import KafkaProducer
 from kafka.admin import KafkaAdminClient
 from kafka.errors import KafkaError, TopicAlreadyExistsError
 
@@ -45,6 +46,23 @@ def client_kwargs(config: Kafka) -> dict[str, Any]:
         kwargs["sasl_plain_username"] = sasl.user
         kwargs["sasl_plain_password"] = read_password(sasl.password_file) if sasl.password_file else None
     return kwargs
+
+
+def put(config: Kafka, topic: Topic, value: bytes) -> None:
+    """One record, and wait until Kafka has it."""
+    name, began = topic.name(config.prefix), time.monotonic()
+    try:
+        producer = KafkaProducer(
+            **client_kwargs(config), bootstrap_timeout_ms=_REQUEST_MS, max_block_ms=_REQUEST_MS
+        )
+        try:
+            producer.send(name, value).get(timeout=_REQUEST_MS / 1e3)
+        finally:
+            producer.close(timeout=1)
+    except KafkaError as error:
+        servers = ", ".join(config.servers)
+        why = kafka_causes.explain(error, began)
+        raise KafkaSetupError(f"Kafka at {servers} did not take a record on {name}: {why}") from None
 
 
 def create_topics(config: Kafka, topics: Iterable[Topic] = ALL) -> list[str]:

@@ -6,9 +6,9 @@ import threading
 import time
 from collections.abc import Callable
 
-from kafka import KafkaProducer
-
 from collectors import events, topics
+from collectors.config import Kafka
+from collectors.kafka_client import put
 from deploy.demo.stack import Stack
 
 _VICTIM = "B"
@@ -39,8 +39,5 @@ def play(stack: Stack, seen: threading.Event, stopping: threading.Event, tell: C
 
 
 def _record(stack: Stack, event: events.Event) -> None:
-    producer = KafkaProducer(bootstrap_servers=stack.network.kafka.bootstrap)
-    try:
-        producer.send(topics.EVENTS.name(stack.network.prefix), events.encode(event)).get(timeout=10)
-    finally:
-        producer.close()
+    network = stack.network
+    put(Kafka(servers=(network.kafka.bootstrap,), prefix=network.prefix), topics.EVENTS, events.encode(event))

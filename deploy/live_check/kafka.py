@@ -44,6 +44,7 @@ PARTS: Final = (
         "export",
         {"Read": (topics.WINDOWS, topics.LIVE, topics.EVENTS, topics.ROUTER, topics.BROKER)},
     ),
+    Part("event", {"Write": (topics.EVENTS,)}),
 )
 
 Right = tuple[Operation, str]

@@ -21,3 +21,4 @@ writes inflight-collect router broker
 reads  inflight-stream  samples
 writes inflight-stream  windows live dead-letters
 reads  inflight-export  windows live events router broker
+writes inflight-event   events

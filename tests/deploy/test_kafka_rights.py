@@ -42,7 +42,7 @@ pytestmark = pytest.mark.e2e
 
 SCRIPT = Path(__file__).parents[2] / "deploy" / "rights" / "kafka-acls.sh"
 PREFIX = "inflight"
-USERS = {part: f"inflight-{part}" for part in ("probe", "collect", "stream", "export")}
+USERS = {part: f"inflight-{part}" for part in ("probe", "collect", "stream", "export", "event")}
 # In place of Kafka's own tool, which is not among the jars that are fetched: it writes down what it is told.
 TOOL = """#!{python}
 import sys

@@ -1,0 +1,48 @@
+"""`inflight event`: what is done to the network on purpose, told to Inflight."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+
+from collectors import events
+from deploy.errors import Problem
+from deploy.options import DURATION, config_option, load_config
+
+
+@click.command(short_help="Tell of maintenance, a deployment or a fault made on purpose.")
+@config_option
+@click.option("--path", "paths", multiple=True, help="Paths concerned, like 'east-*'; all unless given.")
+@click.option("--for", "duration_ns", type=DURATION, help="How long it goes on from now, like 2h.")
+@click.argument("kind", type=click.Choice(events.KINDS))
+@click.argument("text")
+def command(
+    config_file: Path, kind: events.Kind, text: str, paths: tuple[str, ...], duration_ns: int | None
+) -> None:
+    """Mark the dashboards, now or for so long, with TEXT.
+
+    While `maintenance` goes on, alerts of its paths are quiet, and their messages do not count for
+    objectives; it needs --for.
+
+    Example: inflight event maintenance "new router version" --for 2h --path 'east-*'
+    """
+    kafka = load_config(config_file).kafka
+    if kafka is None:
+        raise Problem(f"{config_file} has no `kafka`, which is where events go")
+    if kind == "maintenance" and duration_ns is None:
+        raise Problem("say how long the maintenance goes on, like --for 2h")
+    now_ns = time.time_ns()
+    until_ns = None if duration_ns is None else now_ns + duration_ns
+    data = events.encode(events.Event(now_ns, until_ns, kind, paths, text))
+    # Imported here: `--help` must not load Kafka.
+    from collectors.kafka_client import KafkaSetupError, put  # noqa: PLC0415
+    from collectors.secrets import SecretError  # noqa: PLC0415
+    from collectors.topics import EVENTS  # noqa: PLC0415
+
+    try:
+        events.decode(data)
+        put(kafka, EVENTS, data)
+    except (ValueError, KafkaSetupError, SecretError) as error:
+        raise Problem(str(error)) from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path as File
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -17,7 +17,10 @@ from pydantic import (
 
 from collectors import units
 
+Mechanism = Literal["PLAIN", "SCRAM-SHA-1", "SCRAM-SHA-256", "SCRAM-SHA-512", "EXTERNAL", "ANONYMOUS"]
+MECHANISMS: Final[tuple[Mechanism, ...]] = get_args(Mechanism)
 MIN_SIZE_BYTES: Final = 64  # the probe's own fields
+_BUDGET_NS: Final = units.duration_ns("30d")
 NAME_LENGTH: Final = 128
 
 
@@ -109,7 +112,7 @@ class Tls(_Part):
 class Sasl(_Part):
     """How to log in; the password is read from its file when a connection is made."""
 
-    mechanism: Literal["PLAIN", "SCRAM-SHA-1", "SCRAM-SHA-256", "SCRAM-SHA-512", "EXTERNAL", "ANONYMOUS"]
+    mechanism: Mechanism
     user: str | None = None
     password_file: File | None = None
 
@@ -216,7 +219,7 @@ class Defaults(_Settings):
     horizon: DurationNs = units.duration_ns("15m")
     spool: DurationNs = units.duration_ns("10m")
     max_rate: Annotated[float, BeforeValidator(units.rate_per_second)] = (
-        10_000.0  # all of a host's senders together
+        10_000.0  # all senders of a process together
     )
 
 
@@ -239,10 +242,12 @@ class Slo(_Part):
     delivered: Share | None = None
     latency: DurationNs | None = None
     share: Share | None = None
-    over: DurationNs = units.duration_ns("30d")
+    over: DurationNs = _BUDGET_NS
 
     @model_validator(mode="after")
     def _one(self) -> Slo:
+        if self.over != _BUDGET_NS:
+            raise ValueError("budgets are of 30 days, in dashboards and alerts: leave `over` out")
         if (self.delivered is None) == (self.latency is None) or (self.latency is None) != (
             self.share is None
         ):

@@ -4,13 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
-from collectors import load
+from collectors import load, units
 from collectors.config import Config
 from deploy.errors import Problem
+
+
+class Unit(click.ParamType[Any]):
+    """A text as the config would have it."""
+
+    def __init__(self, name: str, read: Callable[[object], Any]) -> None:
+        self.name = name
+        self._read = read
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            return self._read(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+DURATION: Final = Unit("duration", units.duration_ns)
 
 
 def config_option(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -30,7 +49,15 @@ def config_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def site_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """`--site NAME` goes before the file's `site`."""
-    return click.option("--site", help="Who am I; goes before the config's `site`.")(function)
+    return click.option("--site", help="This host's name in metrics, instead of the config's `site`.")(
+        function
+    )
+
+
+def check_login(user: str | None, password_file: Path | None) -> None:
+    """One without the other would be no login, and nobody would be told."""
+    if (user is None) != (password_file is None):
+        raise Problem("--user and --password-file go together")
 
 
 def load_config(file: Path, site: str | None = None) -> Config:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,30 +12,13 @@ import click
 from pydantic import ValidationError
 
 from collectors import units
-from collectors.config import MIN_SIZE_BYTES, Endpoint, Sasl, Tls
+from collectors.config import MECHANISMS, MIN_SIZE_BYTES, Endpoint, Sasl, Tls
 from deploy.errors import Problem
+from deploy.options import DURATION, Unit, check_login
 from deploy.ping import files, pinging, show
 from deploy.ping.echoing import EchoingPeer
 from deploy.ping.tally import Tally
 from deploy.signals import stop_on_signals
-
-_MECHANISMS = ("PLAIN", "SCRAM-SHA-1", "SCRAM-SHA-256", "SCRAM-SHA-512", "EXTERNAL", "ANONYMOUS")
-
-
-class _Unit(click.ParamType[Any]):
-    """A text as the config would have it."""
-
-    def __init__(self, name: str, read: Callable[[object], Any]) -> None:
-        self.name = name
-        self._read = read
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if not isinstance(value, str):
-            return value
-        try:
-            return self._read(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
 
 
 def _size(value: object) -> int:
@@ -46,9 +28,8 @@ def _size(value: object) -> int:
     return size
 
 
-_RATE = _Unit("rate", units.rate_profile)
-_DURATION = _Unit("duration", units.duration_ns)
-_SIZE = _Unit("size", _size)
+_RATE = Unit("rate", units.rate_profile)
+_SIZE = Unit("size", _size)
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
@@ -56,13 +37,13 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.argument("url")
 @click.argument("address")
 @click.option("--count", type=click.IntRange(min=1), help="Messages to send; without it, until Ctrl-C.")
-@click.option("--duration", type=_DURATION, help="For how long to send, like 30s.")
+@click.option("--duration", type=DURATION, help="For how long to send, like 30s.")
 @click.option("--rate", type=_RATE, default="10/s", show_default=True, help="0: as fast as credit allows.")
 @click.option("--arrivals", type=click.Choice(("constant", "poisson")), default="constant", show_default=True)
 @click.option("--size", type=_SIZE, default="256B", show_default=True, help="Of each message's body.")
-@click.option("--ttl", type=_DURATION, default="60s", show_default=True)
+@click.option("--ttl", type=DURATION, default="60s", show_default=True)
 @click.option(
-    "--settle", type=_DURATION, default="10s", show_default=True, help="How long to wait at the end."
+    "--settle", type=DURATION, default="10s", show_default=True, help="How long to wait at the end."
 )
 @click.option("--presettled", is_flag=True, help="Send without acknowledgement.")
 @click.option("--durable", is_flag=True)
@@ -72,7 +53,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--receive-address", help="Receive from another address, like ADDRESS::QUEUE.")
 @click.option("--ping-pong", is_flag=True, help="Round trips through an echoing peer: see --echo.")
 @click.option("--echo", "as_echo", is_flag=True, help="Be the echoing peer for --ping-pong, until Ctrl-C.")
-@click.option("--connect-timeout", type=_DURATION, default="10s", show_default=True)
+@click.option("--connect-timeout", type=DURATION, default="10s", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="The summary as JSON on stdout.")
 @click.option("--hdr-log", type=_FILE, help="Write latencies as a HdrHistogram log (tags response, service).")
 @click.option("--rate-log", type=_FILE, help="Write rates by the second as CSV.")
@@ -81,7 +62,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--tls-cert", type=_FILE)
 @click.option("--tls-key", type=_FILE)
 @click.option("--tls-verify", type=click.Choice(("name", "chain", "none")), default="name", show_default=True)
-@click.option("--mechanism", type=click.Choice(_MECHANISMS), help="How to log in.")
+@click.option("--mechanism", type=click.Choice(MECHANISMS), help="How to log in.")
 @click.option("--user")
 @click.option("--password-file", type=_FILE)
 def command(url: str, address: str, **options: Any) -> None:
@@ -94,6 +75,7 @@ def command(url: str, address: str, **options: Any) -> None:
     Use an address of its own, which nobody else sends to or receives from. Exit status: 0 when all arrived,
     1 when messages were lost, 2 when it could not be measured.
     """  # noqa: D301 -- click's mark for lines to be left as they are is a real backspace
+    check_login(options["user"], options["password_file"])
     sender = _endpoint(url, options)
     stop = threading.Event()
     stop_on_signals(stop)

@@ -16,11 +16,11 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from collectors.broker.collector import BrokerSeen
-from collectors.config import Config
+from collectors.config import MECHANISMS, Config
 from collectors.fleet import Fleet
 from collectors.router.mesh import MeshView
 from deploy.errors import Problem
-from deploy.options import load_config
+from deploy.options import check_login, load_config
 from deploy.status.model import Status, status
 from deploy.status.screen import ROWS, screen
 
@@ -35,7 +35,13 @@ _file = click.Path(path_type=Path, exists=True, dir_okay=False)
 @click.option("-c", "--config", "config_file", type=_file, help="Take meshes and brokers from a config file.")
 @click.option("--user", help="User for all URLs.")
 @click.option("--password-file", type=_file, help="File whose first line is the user's password.")
-@click.option("--mechanism", default="PLAIN", show_default=True, help="SASL mechanism for routers.")
+@click.option(
+    "--mechanism",
+    type=click.Choice(MECHANISMS),
+    default="PLAIN",
+    show_default=True,
+    help="How to log in to routers.",
+)
 @click.option("--ca", type=_file, help="Trust these authorities (PEM).")
 @click.option("--cert", type=_file, help="Client certificate (PEM), with --key.")
 @click.option("--key", type=_file, help="The certificate's private key (PEM).")
@@ -56,6 +62,7 @@ def command(
     """
     if bool(urls) == bool(config_file):
         raise Problem("give URLs, or a config file with -c")
+    check_login(login["user"], login["password_file"])
     logging.getLogger("inflight.collect").setLevel(logging.ERROR)  # what goes wrong is among the findings
     config = load_config(config_file) if config_file else _config(urls, login)
     config = _hurried(config)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from collectors import load, paths, units
+from collectors.config import Config
 
 HERE = Path(__file__).parent.parent / "fixtures" / "configs"
 INVALID = sorted((HERE / "invalid").glob("*.yaml"))
@@ -61,6 +66,57 @@ def test_the_annotated_example_is_valid() -> None:
     """What deploy/examples shows can be used."""
     config = load.load(EXAMPLE)
     assert set(paths.resolve(config)) == {"east-west", "orders", "telemetry/east", "telemetry/west"}
+
+
+def _keys(model: type[BaseModel]) -> set[str]:
+    """Those of the model, and of all models below it."""
+    found = set()
+    for name, field in model.model_fields.items():
+        found.add(field.alias or name)
+        for kind in _models(field.annotation):
+            found |= _keys(kind)
+    return found
+
+
+def _models(kind: object) -> Iterator[type[BaseModel]]:
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        yield kind
+    for part in get_args(kind):
+        yield from _models(part)
+
+
+def test_the_annotated_example_is_the_whole_config() -> None:
+    """Every key stands in it, and with what is optional in it, it is valid, too."""
+    text = EXAMPLE.read_text()
+    optional = text.replace("#: ", "")
+    said = {
+        word for line in optional.splitlines() for word in re.findall(r"(\w+):", line.partition(" # ")[0])
+    }
+    assert _keys(Config) - {"over"} <= said
+    assert load.parse(optional, "f").paths.keys() == load.parse(text, "f").paths.keys()
+
+
+def test_the_defaults_that_the_example_tells_are_those() -> None:
+    """What is behind `#:` among them is what is taken anyway, but for the three that have none."""
+    told = re.findall(
+        r"#: (\w+): +([^ ]+)", EXAMPLE.read_text().partition("defaults:")[2].partition("paths:")[0]
+    )
+    without = {"warmup", "duration", "count"}
+    lines = "".join(f"  {name}: {value}\n" for name, value in told if name not in without)
+    head = EXAMPLE.read_text().partition("defaults:")[0]
+    rest = "paths: {p: {from: east, to: west, address: a}}\n"
+    assert paths.resolve(load.parse(f"{head}defaults:\n{lines}{rest}", "f")) == paths.resolve(
+        load.parse(head + rest, "f")
+    )
+    assert {name for name, _ in told} > without
+
+
+def test_budgets_of_another_length_are_refused() -> None:
+    """Dashboards and alerts reckon with 30 days."""
+    text = EXAMPLE.read_text()
+    load.parse(text.replace("delivered: 99.99%", "delivered: 99.99%, over: 30d"), "f")
+    with pytest.raises(load.ConfigError, match=r"budgets are of 30 days"):
+        load.parse(text.replace("delivered: 99.99%", "delivered: 99.99%, over: 7d"), "f")
 
 
 def test_defaults_reach_paths_and_their_own_settings_win() -> None:

@@ -115,7 +115,7 @@ def test_no_peer() -> None:
         (("amqp://u:secret@x", "a"), "must not hold a user or a password"),
         (("amqp://x", "a", "--rate", "fast"), "is not a rate"),
         (("amqp://x", "a", "--size", "10B"), "a message has at least 64B"),
-        (("amqp://x", "a", "--user", "u"), "PLAIN needs `user` and `password_file`"),
+        (("amqp://x", "a", "--user", "u"), "--user and --password-file go together"),
         (("amqps://x", "a", "--tls-ca", "/nowhere"), "/nowhere cannot be read"),
     ],
 )

@@ -58,7 +58,7 @@ def test_what_is_down_is_a_finding(node: ScriptedNode) -> None:
         ([], "give URLs, or a config file with -c"),
         (["router:5672"], "is not a URL like amqps://host:port"),
         (["amqp://user:secret@router"], "a URL must not hold a user or a password"),
-        (["amqp://router", "--user", "u"], "needs `user` and `password_file`"),
+        (["amqp://router", "--user", "u"], "--user and --password-file go together"),
     ],
 )
 def test_misuse_is_told(arguments: list[str], text: str) -> None:

@@ -181,7 +181,7 @@ _SECTIONS: Final[dict[str, tuple[tuple[str, Kind, tuple[str, ...], str], ...]]] 
         ("collector_omitted_series", "gauge", ("collector", "target", "entity" ), "Series left out by a filter or the cap."),
     ),
     "the Spark job": (
-        ("stream_lag_seconds", "gauge", ("query", ), "Age of the newest record processed against the newest in Kafka, by append time."),
+        ("stream_lag_seconds", "gauge", ("query", ), "How long ago Kafka took the newest record processed, while more wait; 0 when none does."),
         ("stream_state_rows", "gauge", ("query", ), "Rows in the state store."),
         ("stream_state_bytes", "gauge", ("query", ), "Memory of the state store."),
         ("stream_last_progress_timestamp_seconds", "gauge", ("query", ), "When the query last finished a batch."),

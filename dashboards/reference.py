@@ -45,7 +45,7 @@ def page() -> str:
 def unit(metric: Metric) -> str:
     """The unit in a metric's name, or none."""
     words = metric.name.removesuffix("_total").split("_")
-    if "timestamp" in words:
+    if "timestamp" in words or metric.name.endswith("_start_time_seconds"):
         return "seconds since 1970"
     return next((word for word in reversed(words) if word in _UNITS), "")
 

@@ -33,7 +33,7 @@ class _Commands(click.Group):
 @click.option("--log-level", type=click.Choice(logs.LEVELS), default="info", show_default=True)
 @click.option("--log-json", is_flag=True, help="Log one JSON object per line.")
 def main(log_level: str, *, log_json: bool) -> None:
-    """Inflight: how long do messages take right now, is any missing, and which hop is to blame?
+    """Inflight: how long do messages take right now, is any missing, and where does it stick?
 
     Start with `inflight demo` (a whole network on this machine), `inflight ping URL ADDRESS` (one path,
     no config) or `inflight run -c FILE` (your own paths, in one process).

@@ -46,7 +46,7 @@ class ShardProcessor(StatefulProcessor):
         timerValues: Any,  # noqa: ARG002, N803 -- the same
     ) -> Iterator[pd.DataFrame]:
         inputs = [row for frame in rows for row in _inputs(frame)]
-        # Shuffled blocks come in any order; results depend on the records' own.
+        # Partitions come in any order; results depend on the records' own.
         inputs.sort(key=lambda one: one[:2])
         number = int(key[0])
         shard = self._shard(number)

@@ -12,7 +12,7 @@ WindowLoader = Callable[[int], bytes | None]
 
 _VERSION: Final = 2
 _LAGGARD_NS: Final = 120_000_000_000
-_LAGGARDS: Final = 2  # cleaned up in one batch
+_LAGGARDS: Final = 2  # cleaned up in one snapshot
 _KEPT: Final = 6  # packs that stay at hand: the open windows are written again and again
 
 

@@ -1,4 +1,4 @@
-"""Being a good guest: a sender stops where nobody takes its messages, and a host has one total rate."""
+"""Being a good guest: a sender stops where nobody takes its messages, and a process has one total rate."""
 
 from __future__ import annotations
 

@@ -104,10 +104,9 @@ def _figures() -> list[Any]:
         _linked(
             style.figures(
                 "Monitor lag",
-                "Age of the newest record that the Spark job has processed against the newest in Kafka."
-                " Above 10 s"
-                " the figures on this page are of the past. With `inflight run` there is no job and"
-                " nothing here.",
+                "How long ago Kafka took the newest record that the Spark job has processed, while more wait."
+                " Above 10 s the figures on this page are of the past. With `inflight run` there is no job"
+                " and nothing here.",
                 "s",
                 [query(q.LAG)],
                 size=size,
@@ -227,7 +226,7 @@ def _coloured(panel: Any, name: str, steps: style.Steps, **properties: object) -
 
 def build() -> dashboard.Dashboard:
     board = shell(
-        UID, "Overview", "How long do messages take right now, are any missing, and which hop is to blame?"
+        UID, "Overview", "How long do messages take right now, is any missing, and where does it stick?"
     ).with_variable(mesh_variable("path_info"))
     for panel in _figures():
         board = board.with_panel(panel)

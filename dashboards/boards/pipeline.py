@@ -37,7 +37,7 @@ def _figures() -> list[Any]:
         ),
         style.figures(
             "Job behind by",
-            "Age of the newest record processed against the newest in Kafka.",
+            "How long ago Kafka took the newest record processed, while more wait.",
             "s",
             [query(q.LAG)],
             size=size,

@@ -33,7 +33,7 @@ _SPOOL_BYTES: Final = 256 << 20
 _TOPICS: Final = {topic.suffix: topic for topic in (ROUTER, BROKER)}
 
 
-@click.command(short_help="Watch all routers and brokers of a site; serves /metrics.")
+@click.command(short_help="Watch the routers and brokers of the config; serves /metrics.")
 @config_option
 @site_option
 @click.option("--create-topics", "make_topics", is_flag=True, help="Make the Kafka topics that are missing.")
@@ -44,7 +44,7 @@ def command(config_file: Path, site: str | None, listen: str, *, make_topics: bo
     """Poll every mesh and broker in the config, read-only, until stopped.
 
     /metrics is for Prometheus, and needs neither Kafka nor Spark; where the config has `kafka`, every poll
-    also goes there as records, for the job to tell which hop loses messages.
+    also goes there as records, for `inflight export` to show routers, links and queues on its page.
     """
     config = load_config(config_file, site)
     if not config.meshes and not config.brokers:

@@ -10,11 +10,13 @@ from deploy.errors import Finding
 
 
 @click.command(short_help="Watch a whole network started on this machine.")
-@click.option("--seconds", type=click.IntRange(min=10), help="End after so long, with a summary.")
+@click.option(
+    "--seconds", type=click.IntRange(min=10), help="End so long after the first results, with a summary."
+)
 @click.option(
     "--fault",
     is_flag=True,
-    help="Kill the router in the middle, 12 s after first results; it comes back 8 s later.",
+    help="Kill the router in the middle, 12 s after first results; it is started again 8 s later.",
 )
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the summary here, too.")
 @click.option(

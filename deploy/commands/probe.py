@@ -39,10 +39,10 @@ DEFAULT_LISTEN: Final = "127.0.0.1:9751"
     "numbers",
     type=click.IntRange(min=0),
     multiple=True,
-    help="Of a path's several senders or receivers only this one, from 0; the others run elsewhere.",
+    help="Of a path's several senders or receivers only this one, from 0; may be given several times.",
 )
 @click.option("--create-topics", "make_topics", is_flag=True, help="Make the Kafka topics that are missing.")
-@click.option("--listen", default=DEFAULT_LISTEN, show_default=True, help="Where /metrics is served.")
+@click.option("--listen", default=DEFAULT_LISTEN, show_default=True, help="Address to listen on, HOST:PORT.")
 def command(
     config_file: Path,
     site: str | None,
@@ -54,7 +54,7 @@ def command(
     receive: bool,
     make_topics: bool,
 ) -> None:
-    """Run the ends of the config's paths that belong on this host.
+    """Run ends of the config's paths: of all of them, or of those named by --path.
 
     Start it on each host with --send or --receive, or once with neither where one host does both. Several
     `senders` or `receivers` of a path can be spread over processes and hosts, each with its --number.

@@ -25,4 +25,5 @@ def test_units_are_read_from_names() -> None:
     assert unit(CATALOGUE["path_response_latency_seconds"]) == "seconds"
     assert unit(CATALOGUE["path_sent_bytes_total"]) == "bytes"
     assert unit(CATALOGUE["path_window_end_timestamp_seconds"]) == "seconds since 1970"
+    assert unit(CATALOGUE["router_start_time_seconds"]) == "seconds since 1970"
     assert unit(CATALOGUE["router_up"]) == ""

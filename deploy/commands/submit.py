@@ -44,7 +44,7 @@ def command(
 ) -> None:
     """Run the job of `inflight stream` on a Spark 4.2 cluster; OPTIONS after `--` go to spark-submit.
 
-    The cluster's Python needs the packages of deploy/spark-submit/requirements.txt, and the checkpoint a
+    The cluster's Python needs the packages of deploy/spark_submit/requirements.txt, and the checkpoint a
     folder that all its machines see. The file with the password, if any, is read where the driver runs.
     """
     config = load_config(config_file)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
+import tomllib
 import uuid
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,11 +27,18 @@ if TYPE_CHECKING:
     from deploy.embedded.kafka import Kafka
 
 FLOWS = [Flow(f"path-{number}", 10, lose_every=4 + number) for number in range(4)]
+ROOT = Path(__file__).parents[2]
+REQUIREMENTS = [
+    line
+    for line in (ROOT / "deploy" / "spark_submit" / "requirements.txt").read_text().splitlines()
+    if not line.startswith("#")
+]
 # As on a worker of a cluster: no editable install, and none of what only the driver's machine has.
 ALONE = """
 import sys
 sys.meta_path[:] = [m for m in sys.meta_path if "editable" not in repr(m)]
-sys.modules["pydantic"] = sys.modules["yaml"] = sys.modules["kafka"] = sys.modules["click"] = None
+for name in sys.argv[2:]:
+    sys.modules[name] = None
 sys.path[:] = [sys.argv[1], *(p for p in sys.path if p.endswith("site-packages") or "/lib/python" in p)]
 import streaming.processor, streaming.submit
 assert streaming.processor.__file__.startswith(sys.argv[1]), streaming.processor.__file__
@@ -43,14 +53,38 @@ def config(folder: Path, server: str = "kafka-1:9092", prefix: str = "inflight")
     return file
 
 
+def not_needed() -> list[str]:
+    """Modules of all that is installed but not asked for by deploy/spark_submit/requirements.txt."""
+    wanted = {"pyspark", *(re.split("[<>=]", line)[0] for line in REQUIREMENTS)}
+    found = {"inflight-monitor"}
+    while wanted:
+        name = wanted.pop()
+        found.add(name)
+        needs = [need for need in metadata.requires(name) or () if "extra ==" not in need]
+        wanted |= {_spelt(re.split(r"[^\w.-]", need)[0]) for need in needs} - found
+    owners = metadata.packages_distributions()
+    return sorted(module for module, names in owners.items() if not found & {*map(_spelt, names)})
+
+
+def _spelt(name: str) -> str:
+    return re.sub("[-_.]+", "-", name).lower()
+
+
 def test_the_package_stands_alone(tmp_path: Path) -> None:
-    """Workers import the processor from it with no other part of the project, and no pydantic."""
+    """Workers import the job from it with no other part of the project, and only the packages told."""
     file = tmp_path / "inflight.zip"
     assert package.build(file) > 20
-    done = subprocess.run(
-        [sys.executable, "-c", ALONE, str(file)], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    blocked = not_needed()
+    assert {"pydantic", "yaml", "kafka", "click", "crc32c", "lz4", "proton", "rich"} <= set(blocked)
+    command_line = [sys.executable, "-c", ALONE, str(file), *blocked]
+    done = subprocess.run(command_line, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_clusters_packages_are_as_the_projects_own() -> None:
+    """In the same versions that the tests run with."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    assert set(REQUIREMENTS) <= set(project)
 
 
 def test_the_same_code_makes_the_same_package(tmp_path: Path) -> None:

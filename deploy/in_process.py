@@ -12,7 +12,6 @@ from collectors.paths import default_rules, resolve
 from collectors.telemetry import Telemetry
 from collectors.topics import BROKER, ROUTER, Topic
 from streaming.accounting import Accountant
-from streaming.accounting.accountant import Shelf
 from streaming.exporter import Exporter
 from streaming.rows import decode_live, decode_window, encode
 
@@ -29,7 +28,6 @@ class InProcess:
         fallback = default_rules(config)
         self._accountant = Accountant(lambda name: rules.get(name, fallback))
         self._exporter = exporter
-        self._shelves: dict[str, Shelf] = {}
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._show, name="live", daemon=True)
@@ -43,8 +41,6 @@ class InProcess:
             fed = self._accountant.feed(record, time.time_ns(), key)
             if fed.dead_letter is not None:
                 _log.error("path %s: a record of this process is refused: %s", key, fed.dead_letter)
-            if key not in self._shelves and key in self._accountant.states:
-                self._shelves[key] = Shelf(self._accountant.states[key])
         for row in fed.rows:
             self._window(row)
 
@@ -73,9 +69,7 @@ class InProcess:
     def _live(self) -> None:
         with self._lock:
             found = self._accountant.live()
-            for shelf in self._shelves.values():
-                shelf.tidy()
-            for name in self._accountant.forget(time.time_ns() - _FORGET_NS):
-                self._shelves.pop(name, None)
+            self._accountant.tidy()
+            self._accountant.forget(time.time_ns() - _FORGET_NS)
         for row in found:
             self._exporter.apply_live(decode_live(encode(row)))

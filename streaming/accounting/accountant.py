@@ -1,9 +1,9 @@
-"""Many paths: bytes of records in, rows and dead letters out. The Spark job and `inflight run` share it."""
+"""Many paths in one process's memory: bytes of records in, rows and dead letters out. The job has shards."""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from collectors import record_codec, records
@@ -22,7 +22,6 @@ class DeadLetter(NamedTuple):
 class Fed(NamedTuple):
     """What one record brought forth."""
 
-    path: str | None
     rows: list[bytes]  # of final windows, encoded
     dead_letter: DeadLetter | None
 
@@ -48,17 +47,15 @@ class Shelf:
 
 
 class Accountant:
-    """The paths of one partition, shard or process, by name.
+    """Many paths by name, all in memory; a path begins when its first record comes.
 
-    `states` may be put in from kept state; a path that is not there begins when its first record comes.
+    `tidy` is to be called from time to time: then final windows are squeezed.
     """
 
-    def __init__(self, rules_of: Callable[[str], Rules], *, in_memory: bool = False) -> None:
-        """`in_memory`: nothing keeps the state but this; `tidy` is then to be called from time to time."""
+    def __init__(self, rules_of: Callable[[str], Rules]) -> None:
         self._rules_of: Final = rules_of
-        self._shelves: Final[dict[str, Shelf] | None] = {} if in_memory else None
-        self.states: dict[str, PathState] = {}
-        self.dead_letters: dict[str, int] = {}  # of bytes that are no record of any path
+        self._states: dict[str, PathState] = {}
+        self._shelves: dict[str, Shelf] = {}
 
     def feed(self, value: bytes, append_ns: int, path: str | None = None) -> Fed:
         """Take in a record's bytes; `path` is what its key says, where it has one.
@@ -68,34 +65,29 @@ class Accountant:
         try:
             record = record_codec.decode(value)
         except records.BadRecord as bad:
-            self.dead_letters[bad.reason] = self.dead_letters.get(bad.reason, 0) + 1
-            return Fed(None, [], DeadLetter(bad.reason, bad.detail))
+            return Fed([], DeadLetter(bad.reason, bad.detail))
         name = record.header.path if path is None else path
-        state = self.states.get(name)
+        state = self._states.get(name)
         if state is None:
-            state = self.states[name] = PathState(name, self._rules_of(name))
-            if self._shelves is not None:
-                self._shelves[name] = Shelf(state)
+            state = self._states[name] = PathState(name, self._rules_of(name))
+            self._shelves[name] = Shelf(state)
         rows = state.apply(record, append_ns)
         rejected = state.rejection
-        return Fed(name, rows, None if rejected is None else DeadLetter(rejected.reason, rejected.detail))
+        return Fed(rows, None if rejected is None else DeadLetter(rejected.reason, rejected.detail))
 
-    def live(self, paths: Iterable[str] | None = None) -> list[LiveRow]:
-        """One row a path, of all or of these."""
-        names = sorted(self.states if paths is None else paths)
-        found = (self.states[name].live() for name in names)
+    def live(self) -> list[LiveRow]:
+        """A row for each path."""
+        found = (state.live() for _, state in sorted(self._states.items()))
         return [each for each in found if each is not None]
 
     def forget(self, before_append_ns: int) -> list[str]:
         """Drop the paths of which nothing was taken by Kafka since; their names."""
-        gone = [name for name, state in self.states.items() if state.last_append_ns < before_append_ns]
+        gone = [name for name, state in self._states.items() if state.last_append_ns < before_append_ns]
         for name in gone:
-            del self.states[name]
-            if self._shelves is not None:
-                del self._shelves[name]
+            del self._states[name], self._shelves[name]
         return gone
 
     def tidy(self) -> None:
-        """Squeeze final windows, which are kept only for late revisions; where all is kept in memory."""
-        for shelf in (self._shelves or {}).values():
+        """Squeeze final windows, which are kept only for late revisions."""
+        for shelf in self._shelves.values():
             shelf.tidy()

@@ -13,7 +13,7 @@ from streaming.accounting.measure import Measures
 from streaming.accounting.runs import Runs
 from streaming.accounting.window import Cell, Told, Window
 
-VERSION: Final = 6
+VERSION: Final = 7
 _HEAD: Final = struct.Struct("<2sBxI")
 _MAGIC: Final = b"IF"
 _ENCODER: Final = json.JSONEncoder(separators=(",", ":"))
@@ -170,15 +170,15 @@ def _dump_cell(arrays: _Arrays, cell: Cell) -> list[Any]:
     count = arrays.put(told.outcome, "u1")
     return [
         len(table),
-        [told.revision, count, told.due, told.backlog, told.unsent, told.body_bytes],
+        [told.revision, count, told.due, told.unsent, told.body_bytes],
     ]
 
 
 def _load_cell(reader: _Reader, runs: int, raw: list[Any] | None) -> Cell:
     cell = Cell(Runs(reader.get(runs, "<i8", 4)))
     if raw is not None:
-        revision, count, due, backlog, unsent, body_bytes = raw
+        revision, count, due, unsent, body_bytes = raw
         first, length = reader.get(count, "<i8"), reader.get(count, "<i8")
         outcome = reader.get(count, "u1")
-        cell.told = Told(revision, first, length, outcome, due, backlog, unsent, body_bytes)
+        cell.told = Told(revision, first, length, outcome, due, unsent, body_bytes)
     return cell

@@ -35,7 +35,6 @@ class PathState:
         self.rejection: Rejected | None = None
         self.last_append_ns = 0
         self.counters: dict[str, int] = dict.fromkeys(COUNTERS, 0)
-        self.dead_letters: dict[str, int] = {}  # by reason
         self._about: About | None = None
         self._newest: Header | None = None  # while nobody has asked what it says of the path
         self._members = Members(rules)
@@ -55,7 +54,7 @@ class PathState:
             check(record, self.name, append_ns)
             end = self._end(record.header)
         except Rejected as rejected:
-            self._reject(rejected)
+            self.rejection = rejected
             return []
         if end is None:
             return []
@@ -65,7 +64,7 @@ class PathState:
         try:
             self._take_rows(record)
         except TooMuch as problem:
-            self._reject(Rejected(problem.reason, str(problem)))
+            self.rejection = Rejected(problem.reason, str(problem))
             self._miss_rows(end, record.header.second)
         told_before_ns = self._take_header(end, record.header)
         self._touch(told_before_ns, end.frontier_ns)
@@ -93,7 +92,7 @@ class PathState:
             [
                 [self.rules.hash(), self.rules.window_ns],
                 self._windows.dump(),
-                [self.last_append_ns, self.counters, self.dead_letters],
+                [self.last_append_ns, self.counters],
                 None if about is None else [getattr(about, name) for name in About.__slots__],
                 [[end.dump() for end in self._members.ends.values()], self._members.newest_ns],
                 [self._not_before_ns, self._stepped_ns, self._covered, self._outages.since_ns],
@@ -121,9 +120,7 @@ class PathState:
         """
         (made_by, length_ns), windows, counted, about, members, carried, shown = codec.unpack(header)[0]
         state = cls(name, rules)
-        state.last_append_ns, counters, dead_letters = counted
-        state.counters.update({name: counters[name] for name in COUNTERS})
-        state.dead_letters.update(dead_letters)
+        state.last_append_ns, state.counters = counted
         if made_by != rules.hash() or length_ns != rules.window_ns:
             state._windows.loader = loader
             state._windows.forget_kept(windows, length_ns)
@@ -213,10 +210,6 @@ class PathState:
         window = self._window(end.frontier_ns, 0) if count else None
         if window is not None:
             window.counts["foreign"] += count
-
-    def _reject(self, rejected: Rejected) -> None:
-        self.rejection = rejected
-        self.dead_letters[rejected.reason] = self.dead_letters.get(rejected.reason, 0) + 1
 
     # -- windows
 

@@ -36,7 +36,6 @@ class Told:
     length: Ints
     outcome: NDArray[np.uint8]
     due: int
-    backlog: int
     unsent: dict[str, int]
     body_bytes: int
     sent: int = field(init=False)
@@ -133,7 +132,6 @@ class Window:
             rows.length,
             rows.outcome,
             header.due,
-            header.backlog,
             dict(header.unsent.items()),
             header.body_bytes,
         )

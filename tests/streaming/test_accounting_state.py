@@ -113,7 +113,7 @@ def test_kept_in_memory_final_windows_are_squeezed_and_can_still_be_revised() ->
     """As `inflight run` keeps them."""
     written = Path()  # never fed: its ends only write
     sender, receiver = written.end("sender"), written.end("receiver")
-    accountant = Accountant(lambda _: RULES, in_memory=True)
+    accountant = Accountant(lambda _: RULES)
 
     def feed(*records: bytes) -> list[int]:
         fed = [accountant.feed(record, ns(60)) for record in records]

@@ -12,6 +12,7 @@ if TYPE_CHECKING:  # Spark's workers have the rules, and no pydantic
     from collectors.config import Config
 
 _SECOND_NS: Final = 1_000_000_000
+_FULL_SPEED: Final = 20_000.0
 _BUILT_IN: Final[dict[str, Any]] = {
     "rate": (Step(10.0, 10.0, None),),
     "arrivals": "constant",
@@ -81,6 +82,11 @@ class Path:
     selector: str | None
     subscription: str | None
     rules: Rules
+
+    @property
+    def peak_rate(self) -> float:
+        """Messages a second of the steepest step; a guess where it goes as fast as it can."""
+        return max(max(step.start, step.end) for step in self.rate) or _FULL_SPEED
 
 
 def member_name(flow: str, target: str) -> str:

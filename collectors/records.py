@@ -7,7 +7,7 @@ job makes of them, is told in streaming/accounting.md.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, get_args
 
@@ -235,32 +235,3 @@ def flow_hash(mesh: str, address: str) -> int:
     """64 bits that tell one flow's message bodies from another's."""
     digest = hashlib.blake2b(f"{mesh}\0{address}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big")
-
-
-def received_rows(
-    seq: Sequence[int] | Ints,
-    intended_ns: Sequence[int] | Ints,
-    sent_ns: Sequence[int] | Ints,
-    received_ns: Sequence[int] | Ints,
-    ipdv_ns: Sequence[int | None],
-    flags: Sequence[int] | Bytes,
-) -> Received:
-    """Rows from plain lists, as a receiver gathers them."""
-    return Received.of(
-        np.asarray(seq, np.int64),
-        np.asarray(intended_ns, np.int64),
-        np.asarray(sent_ns, np.int64),
-        np.asarray(received_ns, np.int64),
-        np.asarray([v or 0 for v in ipdv_ns], np.int64),
-        np.asarray([v is not None for v in ipdv_ns], np.bool_),
-        np.asarray(flags, np.uint8),
-    )
-
-
-def ledger_rows(runs: Sequence[tuple[int, int, Outcome]]) -> Ledger:
-    """Rows from (first number, length, outcome)."""
-    return Ledger(
-        np.asarray([r[0] for r in runs], np.int64),
-        np.asarray([r[1] for r in runs], np.int64),
-        np.asarray([OUTCOMES.index(r[2]) for r in runs], np.uint8),
-    )

@@ -26,7 +26,6 @@ _COUNT: Final = click.IntRange(min=1)
 # A batch while catching up; an end writes a record a second.
 _BATCH_BYTES: Final = 256 << 20
 _BATCH_SECONDS: Final = 5
-_FAST: Final = 20_000  # messages a second of a path that goes as fast as it can
 _UNKNOWN_CORES: Final = 2
 _LEAST_RECORDS: Final = 2_000
 _MOST_RECORDS: Final = 50_000
@@ -35,7 +34,7 @@ _OPTIONS: Final[Mapping[str, tuple[Any, Any, str]]] = {
     "--checkpoint": (
         str,
         None,
-        "Where place and state are kept; `checkpoint` in the config's `state` folder.",
+        "Where place and state are kept.  [default: `checkpoint` in the config's `state` folder]",
     ),
     "--archive": (
         str,
@@ -47,12 +46,12 @@ _OPTIONS: Final[Mapping[str, tuple[Any, Any, str]]] = {
     "--max-records": (
         _COUNT,
         None,
-        "Records that all lanes take at once at the most, which bounds memory; by the paths' rates.",
+        "Records that all lanes take at once at the most, which bounds memory.  [default: by rates]",
     ),
     "--lanes": (
         click.IntRange(1, MAX_LANES),
         None,
-        "Queries with one task each, which share the topic; fixed with the checkpoint; by the paths' rates.",
+        "Queries with one task each, which share the topic; fixed with the checkpoint.  [default: by rates]",
     ),
 }
 
@@ -103,9 +102,8 @@ class _Load:
 
     @classmethod
     def of(cls, configured: Collection[Path]) -> _Load:
-        rates = [max((max(step.start, step.end) for step in path.rate), default=0.0) for path in configured]
         ends = sum(path.senders + path.receivers for path in configured)
-        return cls(len(configured), ends, sum(rate or _FAST for rate in rates))
+        return cls(len(configured), ends, sum(path.peak_rate for path in configured))
 
     def max_records(self) -> int:
         """As many as `_BATCH_BYTES` of the paths' records are, and never less than they write soon."""

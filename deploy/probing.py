@@ -16,10 +16,8 @@ from collectors.probe.specs import receiver_specs, sender_specs
 from collectors.records import OUTCOMES
 from collectors.sink import KafkaSink
 from deploy.errors import Problem
+from streaming.sizing import RECORD_BYTES, SAMPLE_BYTES
 
-_ROW_BYTES: Final = 42
-_RECORD_BYTES: Final = 2_000  # header, schema, and what a record has beside its rows
-_FULL_SPEED: Final = 20_000.0  # a rate of 0 is as fast as credit allows
 _LEAST_BYTES: Final = 64 << 20
 
 
@@ -61,10 +59,9 @@ def spool_bytes(sending: Sequence[Path], receiving: Sequence[Path], span_ns: int
     seconds = span_ns / 1e9
     per_second = 0.0
     for path in receiving:
-        peak = max(max(step.start, step.end) for step in path.rate) or _FULL_SPEED
-        per_second += peak * _ROW_BYTES + 2 * path.receivers * _RECORD_BYTES
+        per_second += path.peak_rate * SAMPLE_BYTES + 2 * path.receivers * RECORD_BYTES
     for path in sending:
-        per_second += 2 * path.senders * _RECORD_BYTES
+        per_second += 2 * path.senders * RECORD_BYTES
     return max(_LEAST_BYTES, round(1.5 * per_second * seconds))
 
 

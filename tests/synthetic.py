@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
+from by_hand import ledger_rows
 
 from collectors.record_codec import encode
-from collectors.records import SECOND_NS, Header, Received, Role, ledger_rows
+from collectors.records import SECOND_NS, Header, Received, Role
 
 EPOCH = 1_700_000_000  # a whole minute
 

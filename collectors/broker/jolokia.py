@@ -75,7 +75,6 @@ class Jolokia:
         self._target = broker.target
         self._connection: http.client.HTTPConnection | None = None
         self._encoded: tuple[list[Request], list[tuple[bytes, int]]] = ([], [])
-        self.asked_bytes = 0
         self.reply_bytes = 0
 
     def ask(self, requests: Sequence[Request], until: float) -> list[Any]:
@@ -138,7 +137,6 @@ class Jolokia:
                 raise
             self.close()  # it was idle and the other side closed it: that is no failure
             status, data = self._exchange(body, until)
-        self.asked_bytes += len(body)
         self.reply_bytes += len(data)
         return self._read(status, data, count)
 

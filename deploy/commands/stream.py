@@ -27,7 +27,7 @@ _HEAP: Final = re.compile(r"\d+[mg]")
 @config_option
 @job_options
 @click.option("--heap", default="1g", show_default=True, help="Memory of Spark's JVM, like 768m or 2g.")
-@click.option("--cores", type=click.IntRange(min=1), help="Cores to use; all by default.")
+@click.option("--cores", type=click.IntRange(min=1), help="Cores to use.  [default: all]")
 def command(config_file: Path, heap: str, cores: int | None, **options: Any) -> None:
     """Read samples from Kafka, and write live and final windows back to it.
 

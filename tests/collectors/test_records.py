@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from by_hand import ledger_rows, received_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,8 +29,6 @@ from collectors.records import (
     Received,
     Span,
     flow_hash,
-    ledger_rows,
-    received_rows,
 )
 
 GOLDEN = Path(__file__).parents[1] / "fixtures" / "records"

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from by_hand import ledger_rows
 from helpers import wait_until
 from kafka import KafkaConsumer
 from kafka.admin import KafkaAdminClient
@@ -20,7 +21,7 @@ from kafka.admin import KafkaAdminClient
 from collectors import kafka_client
 from collectors.config import Kafka as KafkaConfig
 from collectors.record_codec import decode, encode
-from collectors.records import SECOND_NS, Gap, Header, ledger_rows
+from collectors.records import SECOND_NS, Gap, Header
 from collectors.sink import KafkaSink
 from collectors.spool import Spool
 from collectors.topics import SAMPLES

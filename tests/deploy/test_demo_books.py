@@ -1,9 +1,10 @@
 """The demonstration's own audit: what the ledgers say was sent."""
 
+from by_hand import ledger_rows
 from synthetic import Flow
 
 from collectors import record_codec
-from collectors.records import Outcome, ledger_rows
+from collectors.records import Outcome
 from deploy.demo.books import numbers_sent
 
 

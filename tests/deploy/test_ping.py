@@ -150,7 +150,7 @@ import sys
 import numpy as np
 import deploy.commands.ping
 from collectors.record_codec import decode, encode
-from collectors.records import Header, received_rows
+from collectors.records import (Header)
 header = Header(
     kind="received", mesh="", path="", address="", source="", target="", role="receiver", name="",
     run="0" * 16, number=0, observed_from_ns=0, frontier_ns=0, senders=0, receivers=0,

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+from by_hand import ledger_rows
 
 from collectors.config import Endpoint
 from collectors.probe.publisher import header_for
 from collectors.record_codec import encode
-from collectors.records import SECOND_NS, ledger_rows
+from collectors.records import SECOND_NS
 from collectors.units import Step
 from deploy.ping import files, samples
 from deploy.ping.pinging import Wish, path_of

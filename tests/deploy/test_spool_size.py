@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from by_hand import received_rows
 
 from collectors import load, paths
-from collectors.probe.arrivals import ROW
 from collectors.probe.publisher import Publisher, header_for
-from collectors.records import MAX_ROWS, SECOND_NS, Gap, received_rows
+from collectors.records import MAX_ROWS, SECOND_NS, Gap
 from deploy.probing import spool_bytes
 
 
@@ -32,8 +32,13 @@ def _second_of(path: paths.Path, rate: int) -> int:
     start = 1_700_000_000 * SECOND_NS
     for first in range(0, rate, MAX_ROWS):
         seq = list(range(first, min(rate, first + MAX_ROWS)))
-        times = [start + number for number in seq]
-        rows = received_rows(seq, times, times, times, [None, *seq[1:]], [0] * len(seq))
+        intended = [start + number * (SECOND_NS // rate) for number in seq]
+        sent = [time + 300_000 for time in intended]
+        received = [
+            time + 2_000_000 + number * 7_919 % 500_000 for number, time in zip(seq, sent, strict=True)
+        ]
+        steps = [number * 104_729 % 1_000_000 - 500_000 for number in seq]
+        rows = received_rows(seq, intended, sent, received, [None, *steps[1:]], [0] * len(seq))
         publisher.add("received", rows, stream="0" * 15 + "1", second=1_700_000_000, body_bytes=256 * rate)
     publisher.end(start, always=True)
     return sink.bytes
@@ -50,5 +55,5 @@ def test_ten_minutes_fit(count: int, rate: int) -> None:
     found = list(paths.resolve(config).values())
     assert config.defaults.spool == 600 * SECOND_NS
     bound = spool_bytes(found, found, config.defaults.spool)
-    assert bound >= 600 * count * _second_of(found[0], rate)
-    assert bound <= max(64 << 20, 600 * count * 3 * (rate * ROW.itemsize + 5_000))  # and no ten times that
+    written = 600 * count * _second_of(found[0], rate)
+    assert written <= bound <= max(64 << 20, 600 * count * (8_000 + 45 * rate))  # and not twice that

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 
+from by_hand import ledger_rows, received_rows
 from simulation_parts import FLUSH_NS, Knobs, Message, Run
 
-from collectors.records import SECOND_NS, Clock, Header, Received, Record, Span, ledger_rows, received_rows
+from collectors.records import SECOND_NS, Clock, Header, Received, Record, Span
 
 
 def _header(knobs: Knobs, run: Run, **more: object) -> Header:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from by_hand import ledger_rows
 from hypothesis import given
 from hypothesis import strategies as st
 from writing import Path, Writer, finish, pair
 
-from collectors.records import OUTCOMES, Ledger, Outcome, ledger_rows
+from collectors.records import OUTCOMES, Ledger, Outcome
 from streaming.accounting import bounds, ledgers
 
 Runs = list[tuple[int, int, Outcome]]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from by_hand import ledger_rows
 from writing import RULES, T0, Path, finish, ns, pair
 
 from collectors.record_codec import encode
-from collectors.records import SECOND_NS, ledger_rows
+from collectors.records import SECOND_NS
 from streaming.accounting import Accountant, BadState, PathState
 from streaming.accounting.codec import VERSION
 from streaming.rows import decode_window

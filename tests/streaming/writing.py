@@ -8,19 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from by_hand import ledger_rows, received_rows
+
 from collectors.paths import Rules
 from collectors.record_codec import decode, encode
-from collectors.records import (
-    SECOND_NS,
-    Clock,
-    Gap,
-    Header,
-    Outcome,
-    Record,
-    Span,
-    ledger_rows,
-    received_rows,
-)
+from collectors.records import SECOND_NS, Clock, Gap, Header, Outcome, Record, Span
 from streaming.accounting import PathState
 from streaming.rows import WindowRow, decode_window
 

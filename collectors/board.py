@@ -15,14 +15,13 @@ from typing import Final
 from prometheus_client.core import Metric as Family
 from prometheus_client.registry import Collector
 
-from collectors.metrics import CATALOGUE, PREFIX
+from collectors.metrics import CATALOGUE, PREFIX, quote
 
 # Name in the catalogue, label values in the catalogue's order, value.
 Sample = tuple[str, tuple[str, ...], float]
 Samples = Iterable[Sample]
 
 _UP: Final = frozenset({"mesh_up", "router_up", "broker_up"})
-_TYPES: Final = {"gauge": "gauge", "counter": "counter", "info": "gauge"}
 
 
 @dataclass(slots=True)
@@ -84,7 +83,7 @@ class Board(Collector):
         families: dict[str, list[str]] = {}
         for shown in self._all():
             for name, lines in shown.lines(now).items():
-                families.setdefault(name, [_head(name)]).append(lines)
+                families.setdefault(name, [CATALOGUE[name].head]).append(lines)
         return "".join(["".join(lines) for lines in families.values()])
 
     def _all(self) -> list[_Shown]:
@@ -102,15 +101,9 @@ class Board(Collector):
             metric = CATALOGUE[name]
             if family is None:
                 base = PREFIX + name.removesuffix("_total") if metric.kind == "counter" else PREFIX + name
-                family = families[name] = Family(base, metric.help, _TYPES[metric.kind])
+                family = families[name] = Family(base, metric.help, metric.told_kind)
             family.add_sample(PREFIX + name, dict(zip(metric.labels, values, strict=True)), value)
         yield from families.values()
-
-
-def _head(name: str) -> str:
-    metric = CATALOGUE[name]
-    text = metric.help.replace("\\", "\\\\").replace("\n", "\\n")
-    return f"# HELP {PREFIX}{name} {text}\n# TYPE {PREFIX}{name} {_TYPES[metric.kind]}\n"
 
 
 def _lines(samples: Iterable[Sample]) -> dict[str, str]:
@@ -123,11 +116,6 @@ def _lines(samples: Iterable[Sample]) -> dict[str, str]:
             form = forms[name] = (f"{PREFIX}{name}{{{labels}}} %r\n", [])
         for text in values:
             if text not in quoted:
-                quoted[text] = _quote(text)
+                quoted[text] = quote(text)
         form[1].append(form[0] % (*[quoted[text] for text in values], float(value)))
     return {name: "".join(lines) for name, (_, lines) in forms.items()}
-
-
-def _quote(value: str) -> str:
-    """A label's value; whatever it holds stays one value on one line."""
-    return value.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')

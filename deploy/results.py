@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 from collections.abc import Callable
 from importlib.metadata import version
-from typing import Final
 
-from prometheus_client import CollectorRegistry, Gauge, generate_latest
+from prometheus_client import CollectorRegistry, Gauge
 
 from collectors.config import Config
-from collectors.exposition import Exposition, Request, Response
+from collectors.exposition import Exposition
 from collectors.metrics import CATALOGUE
 from dashboards.page import routes
 from streaming.exporter import Exporter
-
-_TEXT: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def serve_results(
@@ -30,16 +26,10 @@ def serve_results(
     Counters behind those of the last life would look like a restart to Prometheus.
     """
 
-    def metrics(request: Request) -> Response:
-        text = generate_latest(registry)
-        if not_ready() is None:
-            text += exporter.render().encode()
-        if "gzip" in request.headers.get("accept-encoding", ""):
-            packed = gzip.compress(text, compresslevel=1)
-            return Response(packed, _TEXT, headers={"Content-Encoding": "gzip"})
-        return Response(text, _TEXT)
+    def paths() -> str:
+        return exporter.render() if not_ready() is None else ""
 
-    return Exposition(listen, registry, not_ready, {"/metrics": metrics, **routes(exporter, not_ready)})
+    return Exposition(listen, registry, not_ready, routes(exporter, not_ready), paths)
 
 
 def add_build_info(registry: CollectorRegistry, part: str, config: Config) -> None:

@@ -14,11 +14,10 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from collectors import paths as configured_paths
 from collectors.config import Config
 from collectors.events import Event
-from collectors.metrics import CATALOGUE
+from collectors.metrics import CATALOGUE, quote
 from collectors.telemetry import Telemetry
 from streaming.exporter import checks, shape, text
 from streaming.exporter.book import BASES, Book, Result
-from streaming.exporter.families import quote
 from streaming.exporter.network import Network
 from streaming.exporter.path import Labels, Path
 from streaming.exporter.slo import objectives
@@ -176,7 +175,7 @@ class Exporter:
 
     def _maintenance(self, shown: list[Path]) -> list[str]:
         metric, now_ns = CATALOGUE["path_maintenance"], self.now_ns()
-        lines = [text.header(metric)] if shown else []
+        lines = [metric.head] if shown else []
         for path in shown:
             value = int(self.in_maintenance(path.name, now_ns, now_ns + 1))
             labels = f'mesh="{quote(path.labels.mesh)}",path="{quote(path.name)}"'
@@ -196,7 +195,7 @@ class Exporter:
             f'{metric.full_name}{{kind="{kind}",text="{quote(words)}"}} 1\n'
             for kind, words in sorted(found)[:MAX_EVENTS_TOLD]
         ]
-        return [text.header(metric), *lines] if lines else []
+        return [metric.head, *lines] if lines else []
 
     def _path(self, row: WindowRow | LiveRow, topic: str) -> Path | None:
         path = self.paths.get(row["path"])

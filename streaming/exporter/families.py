@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
-from collectors.metrics import CATALOGUE
+from collectors.metrics import CATALOGUE, quote
 from collectors.records import UNSENT_REASONS
 from streaming.exporter.moves import MOVES, RARE_MOVES
 from streaming.exporter.path import Path
@@ -14,11 +14,6 @@ from streaming.rows import CLASSES, Latency
 Sample = tuple[str, float | int]  # labels beside mesh and path, each with a comma before it; the value
 Samples = Callable[[Path], Iterable[Sample]]
 QUANTILES: Final = {"50": "0.5", "99": "0.99"}  # by their names in rows
-
-
-def quote(value: str) -> str:
-    """A label's value; whatever it holds stays one value on one line."""
-    return value.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
 
 
 def _info(path: Path) -> Iterator[Sample]:

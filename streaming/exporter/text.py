@@ -9,16 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from collectors.metrics import LATENCY_BUCKETS_SECONDS, Metric
+from collectors.metrics import LATENCY_BUCKETS_SECONDS, quote
 from streaming.exporter.book import Histogram
-from streaming.exporter.families import FAMILIES, SAMPLES, quote
+from streaming.exporter.families import FAMILIES, SAMPLES
 from streaming.exporter.path import Path
-
-
-def header(metric: Metric) -> str:
-    text = metric.help.replace("\\", "\\\\").replace("\n", "\\n")
-    kind = "gauge" if metric.kind == "info" else metric.kind
-    return f"# HELP {metric.full_name} {text}\n# TYPE {metric.full_name} {kind}\n"
 
 
 def chunks(path: Path, *, service: bool) -> list[str]:
@@ -62,4 +56,4 @@ def _histogram(start: str, here: str, path: Path, *, service: bool) -> str:
 
 
 _TABLE: Final = tuple((metric, metric.full_name, SAMPLES[metric.name]) for metric in FAMILIES)
-_HEADS: Final = tuple(header(metric) for metric in FAMILIES)
+_HEADS: Final = tuple(metric.head for metric in FAMILIES)

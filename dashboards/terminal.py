@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from collectors.texts import shown
 from dashboards.happened import happened
 from streaming.words import WORDS, seconds
 
@@ -68,12 +69,12 @@ def selected(state: Json, choice: Choice) -> list[Json]:
 
 def _title(state: Json, choice: Choice) -> Text:
     counts = {word: sum(path["state"] == word for path in state["paths"]) for word in WORDS}
-    text = Text(f"Inflight at {clean(state['site'])}: {len(state['paths'])} paths", style="bold")
+    text = Text(f"Inflight at {shown(state['site'])}: {len(state['paths'])} paths", style="bold")
     for word, count in counts.items():
         if count:
             text.append(f"  {count} ", style="default").append(word, style=COLOURS[word])
     if choice.filter:
-        text.append(f"  names with “{clean(choice.filter)}”", style="dim")
+        text.append(f"  names with “{shown(choice.filter)}”", style="dim")
     if state["not_ready"]:
         text.append(f"\nnot ready: {state['not_ready']}", style="yellow")
     return text
@@ -81,7 +82,7 @@ def _title(state: Json, choice: Choice) -> Text:
 
 def _events(state: Json) -> list[Text]:
     return [
-        Text(clean(line), style="bold cyan" if now else "cyan", no_wrap=True, overflow="ellipsis")
+        Text(shown(line), style="bold cyan" if now else "cyan", no_wrap=True, overflow="ellipsis")
         for now, line in happened(state)
     ]
 
@@ -111,7 +112,7 @@ def _row(path: Json, now_seconds: float) -> list[Text]:
     age = _UNKNOWN if received is None else seconds(max(0, round((now_seconds - received) * 1e9)))
     word = "maint." if path["maintenance"] else path["state"]
     return [
-        Text(clean(path["name"])),
+        Text(shown(path["name"])),
         *(
             Text(
                 ("≥" if name in at_least else "") + latency(response.get(name)),
@@ -133,12 +134,12 @@ def _routers(state: Json, choice: Choice) -> Table:
     routers = sorted(state["routers"], key=lambda router: (router["up"], router["router"]))
     for router in routers[:most]:
         table.add_row(
-            Text(clean(router["router"])),
+            Text(shown(router["router"])),
             _up(router),
             Text(count(router["undelivered"])),
             Text(count(router["unsettled"])),
             Text(_rate(router["rate"])),
-            Text(clean(router["version"])),
+            Text(shown(router["version"])),
         )
     _and_more(table, len(routers) - most)
     return table
@@ -150,7 +151,7 @@ def _edges(state: Json, choice: Choice) -> Table:
     edges = sorted(state["edges"], key=lambda edge: (edge["up"], edge["id"]))
     for edge in edges[:most]:
         table.add_row(
-            Text(f"{clean(edge['source'])} — {clean(edge['target'])}"),
+            Text(f"{shown(edge['source'])} — {shown(edge['target'])}"),
             _up(edge),
             Text(count(edge["undelivered"])),
             Text(count(edge["unsettled"])),
@@ -167,8 +168,8 @@ def _queues(state: Json, choice: Choice) -> Table:
     for queue in queues[:most]:
         idle = queue["messages"] and not queue["consumers"]
         table.add_row(
-            Text(clean(queue["queue"])),
-            Text(clean(queue["broker"])),
+            Text(shown(queue["queue"])),
+            Text(shown(queue["broker"])),
             Text(count(queue["messages"]), style="bold yellow" if idle else ""),
             Text(count(queue["consumers"])),
             *(
@@ -238,11 +239,6 @@ def count(value: float) -> str:
             whole = scaled == int(scaled) or abs(scaled) >= 100  # noqa: PLR2004 -- three digits are enough
             return f"{scaled:.0f}{unit}" if whole else f"{scaled:.1f}{unit}"
     return _UNKNOWN
-
-
-def clean(text: str) -> str:
-    """Names come from the network: nothing in them may steer the terminal."""
-    return "".join(character if character.isprintable() else "·" for character in text)
 
 
 def _figure(path: Json, name: str) -> float:

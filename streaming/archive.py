@@ -10,7 +10,7 @@ import logging
 import time
 from datetime import UTC, datetime
 from threading import Event
-from typing import Any, Final
+from typing import Final
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -19,6 +19,7 @@ from pyspark.sql import functions as sql
 from pyspark.sql.streaming.query import StreamingQuery
 
 from streaming.archive_layout import COLUMNS, DAILY, IDENTITY, LANDING
+from streaming.checkpoint import hadoop
 from streaming.kafka_options import kafka_options
 from streaming.settings import JobSettings
 
@@ -104,7 +105,7 @@ def _schema() -> str:
 
 
 def _dates(spark: SparkSession, folder: str) -> list[str]:
-    files, path = _hadoop(spark, folder)
+    files, path = hadoop(spark, folder)
     if not files.exists(path):
         return []
     names = (status.getPath().getName() for status in files.listStatus(path))
@@ -112,12 +113,12 @@ def _dates(spark: SparkSession, folder: str) -> list[str]:
 
 
 def _exists(spark: SparkSession, place: str) -> bool:
-    files, path = _hadoop(spark, place)
+    files, path = hadoop(spark, place)
     return bool(files.exists(path))
 
 
 def _files(spark: SparkSession, folder: str, settled_ms: int) -> list[str]:
-    files, path = _hadoop(spark, folder)
+    files, path = hadoop(spark, folder)
     newest_ms = time.time() * 1e3 - settled_ms
     found = (status for status in files.listStatus(path) if status.getModificationTime() <= newest_ms)
     paths = (status.getPath() for status in found)
@@ -126,19 +127,13 @@ def _files(spark: SparkSession, folder: str, settled_ms: int) -> list[str]:
 
 def _replace(spark: SparkSession, new: str, old: str) -> None:
     """A reader between the two steps misses what was compacted before, and no landed file."""
-    files, source = _hadoop(spark, new)
-    _, target = _hadoop(spark, old)
+    files, source = hadoop(spark, new)
+    _, target = hadoop(spark, old)
     files.delete(target, True)
     if not files.rename(source, target):
         raise OSError(f"could not rename {new} to {old}; run the compaction again")
 
 
 def _delete(spark: SparkSession, place: str) -> None:
-    files, path = _hadoop(spark, place)
+    files, path = hadoop(spark, place)
     files.delete(path, True)
-
-
-def _hadoop(spark: SparkSession, place: str) -> tuple[Any, Any]:
-    jvm: Any = spark._jvm  # noqa: SLF001 -- the only way to Hadoop's file systems from Python
-    path = jvm.org.apache.hadoop.fs.Path(place)
-    return path.getFileSystem(spark._jsc.hadoopConfiguration()), path  # noqa: SLF001 -- the same

@@ -89,18 +89,19 @@ def layout(spark: SparkSession, settings: JobSettings, partitions: Callable[[], 
 
 def on_local_files(spark: SparkSession, settings: JobSettings) -> bool:
     """Whether Hadoop takes the checkpoint for a folder of this machine."""
-    files, _ = _hadoop(spark, settings.checkpoint)
+    files, _ = hadoop(spark, settings.checkpoint)
     return bool(files.getUri().getScheme() == "file")
 
 
-def _hadoop(spark: SparkSession, place: str) -> tuple[Any, Any]:
+def hadoop(spark: SparkSession, place: str) -> tuple[Any, Any]:
+    """The file system that a place is in, and its path there."""
     jvm: Any = spark._jvm  # noqa: SLF001 -- the only way to Hadoop's file systems from Python
     path = jvm.org.apache.hadoop.fs.Path(place)
     return path.getFileSystem(spark._jsc.hadoopConfiguration()), path  # noqa: SLF001 -- the same
 
 
 def _layout(spark: SparkSession, settings: JobSettings, place: str, partitions: Callable[[], int]) -> Layout:
-    files, path = _hadoop(spark, place)
+    files, path = hadoop(spark, place)
     if files.exists(path):
         stream = files.open(path)
         try:
@@ -114,7 +115,7 @@ def _layout(spark: SparkSession, settings: JobSettings, place: str, partitions: 
             "give another --checkpoint"
         )
     chosen = choose(settings, partitions())
-    _, unfinished = _hadoop(spark, f"{place}.tmp")
+    _, unfinished = hadoop(spark, f"{place}.tmp")
     files.mkdirs(path.getParent())
     out = files.create(unfinished, True)
     try:

@@ -6,17 +6,16 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from collectors.broker import objectname, schema
 from collectors.broker.jolokia import Read, Request, Search
 from collectors.broker.schema import Bean, Product
 from collectors.config import Queues
+from collectors.texts import clean, matches
 
 Row = dict[str, Any]
 
-MAX_TEXT: Final = 512
 _HTTP_OK: Final = 200
 _HTTP_NOT_FOUND: Final = 404
 _SLUG: Final = re.compile(r"[^a-z0-9]+")
@@ -107,11 +106,6 @@ def _wanted(bean: Bean, name: str, queues: Queues) -> bool:
     return matches(keys.get(bean.keys[-1][0], ""), queues.include)
 
 
-def matches(name: str, patterns: Sequence[str]) -> bool:
-    """Whether a name is of one of the patterns (`*`, `?`, `[…]`)."""
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
-
-
 def requests(product: Product, queues: Queues, choice: Choice) -> list[Asked]:
     """All of a poll's requests: the broker, its JVM, and the queues and addresses wanted."""
     found = [Asked(bean, Read(bean.pattern, tuple(bean.wanted))) for bean in (product.broker, *schema.JVM)]
@@ -188,7 +182,7 @@ def _rows(item: Asked, reply: Any, view: BrokerView) -> Iterator[Row]:
     for name, attributes in found:
         try:
             keys = objectname.parse(name)
-            row: Row = {here: _clean(keys[there]) for there, here in bean.keys}
+            row: Row = {here: clean(keys[there]) for there, here in bean.keys}
         except (ValueError, KeyError):
             _fault(view, "object_name", bean, f"{name[:100]!r}")
             continue
@@ -228,10 +222,6 @@ def _pools(view: BrokerView) -> dict[str, dict[str, int]]:
     return found
 
 
-def _clean(text: str) -> str:
-    return (text if text.isascii() else text.encode("utf-8", "replace").decode())[:MAX_TEXT]
-
-
 def _number(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:  # noqa: PLR0124 -- NaN
         raise TypeError
@@ -262,7 +252,7 @@ def _flag(value: Any) -> bool:
 def _text(value: Any) -> str:
     if not isinstance(value, str) or value.startswith("ERROR"):
         raise TypeError
-    return _clean(value)
+    return clean(value)
 
 
 def _usage(value: Any) -> dict[str, int]:

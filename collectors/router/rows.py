@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from collectors.router.schema import ALWAYS_TOLD, Column, Entity, Type
+from collectors.texts import MAX_TEXT, clean
 
 Row = dict[str, Any]
 
-MAX_TEXT: Final = 512
 _BIG: Final = 1 << 63
 
 
@@ -108,11 +108,6 @@ def _column(values: Sequence[Any], kind: Type, faults: Counter[str]) -> Sequence
             found.append(None)
             faults["value_of_wrong_type"] += 1
     return found
-
-
-def clean(text: str) -> str:
-    """A text of theirs that can be encoded and is not long."""
-    return (text if text.isascii() else text.encode("utf-8", "replace").decode())[:MAX_TEXT]
 
 
 def _count(value: Any) -> int:

@@ -20,7 +20,8 @@ from collectors.router.tally import (
     Tallied,
 )
 from collectors.router.topology import Graph
-from collectors.router.view import RouterView, matches
+from collectors.router.view import RouterView
+from collectors.texts import matches
 
 TOP_ALLOCATORS: Final = 10
 MAX_NAMED: Final = 200  # connectors, auto-links and link routes, each, for a router

@@ -10,7 +10,8 @@ from typing import Any, Final
 from collectors.counters import Deltas, Sums
 from collectors.router import names
 from collectors.router.rows import Row
-from collectors.router.view import LinkGroup, RouterView, link_group, matches
+from collectors.router.view import LinkGroup, RouterView, link_group
+from collectors.texts import matches
 
 OUTCOMES: Final = ("accepted", "rejected", "released", "modified", "presettled", "dropped_presettled")
 DELAYS: Final = ("delayed_1s", "delayed_10s")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from collectors.router import names
 from collectors.router.poll import Asked
 from collectors.router.rows import Row, Table
 from collectors.router.schema import FlavourName
+from collectors.texts import matches
 
 SECOND_NS = 1_000_000_000
 _ROUTER_ROLES = frozenset({"inter-router", "inter-router-data", "edge", "inter-edge"})
@@ -106,8 +106,3 @@ def link_group(seen: RouterView, link: Row, patterns: tuple[str, ...]) -> LinkGr
         link["direction"] or "unknown",
         link["type"] or "unknown",
     )
-
-
-def matches(name: str, patterns: tuple[str, ...]) -> bool:
-    """Whether a name is of one of the patterns (`*`, `?`, `[…]`)."""
-    return any(fnmatchcase(name, pattern) for pattern in patterns)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import click
 
 from collectors.config import Config
+from collectors.texts import shown
 from deploy.errors import Finding
 from deploy.live_check.brokers import check_brokers
 from deploy.live_check.kafka import check_kafka
@@ -35,13 +36,8 @@ def check_live(config: Config) -> None:
         done += 1
         failed += not checked.ok
         mark = click.style("ok  ", fg="green") if checked.ok else click.style("FAIL", fg="red", bold=True)
-        click.echo(f"{mark} {_plain(checked.what)}: {_plain(checked.text)}")
+        click.echo(f"{mark} {shown(checked.what)}: {shown(checked.text)}")
         for line in checked.fix.splitlines():
-            click.echo(f"       {_plain(line)}")
+            click.echo(f"       {shown(line)}")
     if failed:
         raise Finding(f"{failed} of {done} checks failed; the lines under each say what to do")
-
-
-def _plain(text: str) -> str:
-    """Peers' words must not steer the terminal."""
-    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)

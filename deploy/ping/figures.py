@@ -9,8 +9,9 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from streaming.accounting.measure import given_percentiles
 from streaming.histogram import Histogram
-from streaming.rows import PERCENTILES, Latency
+from streaming.rows import Latency
 
 
 class Latencies(TypedDict):
@@ -24,18 +25,13 @@ class Latencies(TypedDict):
     percentiles: dict[str, int]
 
 
-def given(count: int) -> dict[str, tuple[int, int]]:
-    """The percentiles that so many values can tell: those with one value above them."""
-    return {name: share for name, share in PERCENTILES.items() if count * share[0] >= share[1]}
-
-
 def percentiles_of(values: NDArray[np.int64]) -> dict[str, int]:
     """Exact, of all the values."""
     ordered = np.sort(values)
     total = len(ordered)
     return {
         name: int(ordered[max(total - total * over // of, 1) - 1])
-        for name, (over, of) in given(total).items()
+        for name, (over, of) in given_percentiles(total).items()
     }
 
 
@@ -44,7 +40,7 @@ def summary(histogram: Histogram, parts: Sequence[Latency]) -> Latencies:
     count = sum(part["count"] for part in parts)
     mean = sum(part["mean_ns"] * part["count"] for part in parts) / count
     squares = sum((part["std_ns"] ** 2 + (part["mean_ns"] - mean) ** 2) * part["count"] for part in parts)
-    wanted = given(count)
+    wanted = given_percentiles(count)
     longest = max(part["max_ns"] for part in parts)
     values = histogram.percentiles(list(wanted.values())) if wanted else []
     return Latencies(

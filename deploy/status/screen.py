@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from collectors.texts import shown
 from deploy.status.model import Json, Status
 
 ROWS: Final = 20  # of links and queues: the worst are on top
@@ -150,5 +151,4 @@ def _age(seconds: int | None) -> str:
 
 def _text(text: str) -> Text:
     """Names are others' words: they must not steer the terminal."""
-    safe = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
-    return Text(safe, no_wrap=True, overflow="ellipsis")
+    return Text(shown(text), no_wrap=True, overflow="ellipsis")

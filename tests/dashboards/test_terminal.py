@@ -25,8 +25,9 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from collectors.events import Event, Kind
+from collectors.texts import shown
 from dashboards.keys import split
-from dashboards.terminal import Choice, around, clean, count, latency, screen
+from dashboards.terminal import Choice, around, count, latency, screen
 from dashboards.viewer import Viewer
 from streaming.exporter.view import snapshot
 from streaming.words import seconds
@@ -88,8 +89,8 @@ def test_marks_lower_bounds_and_names_nothing_it_does_not_know(served: Served) -
 
 
 def test_names_cannot_steer_the_terminal() -> None:
-    """Control characters become dots."""
-    assert clean("a\x1b[2Jb\x07\u202ec") == "a·[2Jb··c"
+    """Control characters are replaced."""
+    assert shown("a\x1b[2Jb\x07\u202ec") == "a\ufffd[2Jb\ufffd\ufffdc"
 
 
 def test_tells_faults_and_works(served: Served) -> None:
@@ -106,7 +107,7 @@ def test_tells_faults_and_works(served: Served) -> None:
     add(-60, -30.1, "fault", "router B\x1b[2J down")
     lines = printed(snapshot(served.exporter))[1:4]
     assert re.fullmatch(r"maintenance now, until \d\d:\d\d:\d\d \(east-\*, orders\): new cable", lines[0])
-    assert re.fullmatch(r"fault 6\d s ago, for 30 s: router B·\[2J down", lines[1])
+    assert re.fullmatch(r"fault 6\d s ago, for 30 s: router B\ufffd\[2J down", lines[1])
     assert re.fullmatch(r"deploy 5 min ago: broker 2\.44", lines[2])
     add(-60, None, "fault", "router B killed")  # told in full above
     assert printed(snapshot(served.exporter))[1:4] == lines

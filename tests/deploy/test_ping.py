@@ -150,12 +150,13 @@ import sys
 import numpy as np
 import deploy.commands.ping
 from collectors.record_codec import decode, encode
-from collectors.records import (Header)
+from collectors.records import Header, Received
 header = Header(
     kind="received", mesh="", path="", address="", source="", target="", role="receiver", name="",
     run="0" * 16, number=0, observed_from_ns=0, frontier_ns=0, senders=0, receivers=0,
 )
-decode(encode(header, received_rows([1, 2], [3, 4], [5, 6], [7, 8], [None, 1], [0, 0])))
+columns = [np.array([n, n + 1]) for n in (1, 3, 5, 7, 9)]
+decode(encode(header, Received.of(*columns, np.array([False, True]), np.zeros(2, np.uint8))))
 print([name for name in ("kafka", "pandas", "pyarrow.parquet", "pyarrow.compute") if name in sys.modules])
 """
 

@@ -1,0 +1,24 @@
+"""Names and texts that come from elsewhere: chosen by patterns, kept short, and harmless on a screen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from typing import Final
+
+MAX_TEXT: Final = 512
+
+
+def matches(name: str, patterns: Sequence[str]) -> bool:
+    """Whether a name is of one of the patterns (`*`, `?`, `[…]`)."""
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def clean(text: str) -> str:
+    """A text of theirs that can be encoded and is not long."""
+    return (text if text.isascii() else text.encode("utf-8", "replace").decode())[:MAX_TEXT]
+
+
+def shown(text: str) -> str:
+    """The text on a terminal, which nothing in it may steer."""
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)

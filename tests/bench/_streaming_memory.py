@@ -48,7 +48,7 @@ def measure(
     flows = [Flow(path_name(n), RATE, lose_every=1_009, start_second=start) for n in range(PATHS)]
     feed = Feed(bootstrap)
     seen: list[tuple[int, dict[str, int]]] = []
-    live: list[tuple[int, int]] = []
+    live: list[tuple[int, int, int]] = []
     for second in range(seconds):
         made = [(flow.path, value) for flow in flows for value in flow.second(second)]
         time.sleep(max(0, second_end_ns(start, second) - time.time_ns()) / SECOND_NS)
@@ -58,16 +58,19 @@ def measure(
         if second % _EVERY_SECONDS == 0:
             seen.append((second, resident()))
         if second % _LIVE_EVERY_SECONDS == 0:
-            live.append((second, _live_heap(spark)))
-            sizes = {**seen[-1][1], "alive in the heap": live[-1][1]}
+            used, committed = _heap(spark)
+            live.append((second, used, resident()["java"] - committed))
+            sizes = {**seen[-1][1], "alive in the heap": used, "beside the heap": live[-1][2]}
             say(f"memory after {second} s, MiB: { {name: size // _MIB for name, size in sizes.items()} }")
     last = [query.lastProgress or {"sources": []} for query in queries]
     input_records = sum(float(each["inputRowsPerSecond"] or 0) for one in last for each in one["sources"])
     _lanes.stop(queries)
     counted = [(second, sizes) for second, sizes in seen if second >= seconds * _WARM_SHARE]
-    alive = [size / _MIB for second, size in live if second >= seconds * _WARM_SHARE] or [0.0]
+    alive = [sizes for second, *sizes in live if second >= seconds * _WARM_SHARE] or [[0, 0]]
     found = {"memory_run_seconds": float(seconds), "memory_input_records_a_second": input_records}
-    found |= {"memory_heap_alive_first_mib": alive[0], "memory_heap_alive_last_mib": alive[-1]}
+    for place, sizes in (("first", alive[0]), ("last", alive[-1])):
+        found[f"memory_heap_alive_{place}_mib"] = sizes[0] / _MIB
+        found[f"memory_beside_heap_{place}_mib"] = sizes[1] / _MIB
     for name in ("java", "python"):
         times = np.array([second for second, _ in counted], float)
         sizes = np.array([sizes.get(name, 0) for _, sizes in counted], float) / _MIB
@@ -77,9 +80,10 @@ def measure(
     return found
 
 
-def _live_heap(spark: SparkSession) -> int:
-    """Bytes of the JVM's heap that a collection leaves."""
+def _heap(spark: SparkSession) -> tuple[int, int]:
+    """Bytes of the JVM's heap that a collection leaves, and that it holds then."""
     jvm: Any = spark._jvm  # noqa: SLF001 -- the only way to the JVM's memory beans from Python
     beans = jvm.java.lang.management.ManagementFactory.getMemoryMXBean()
     beans.gc()
-    return int(beans.getHeapMemoryUsage().getUsed())
+    usage = beans.getHeapMemoryUsage()
+    return int(usage.getUsed()), int(usage.getCommitted())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -38,12 +40,23 @@ def test_misuse_ends_with_2() -> None:
 
 
 def test_every_command_has_help_a_newcomer_can_act_on() -> None:
-    """`--help` of each sub-command works and says more than its options."""
-    listing = CliRunner().invoke(main, ["--help"])
-    names = main.list_commands(click.Context(main))
-    for name in names:
-        result = CliRunner().invoke(main, [name, "--help"])
-        assert result.exit_code == 0, name
-        command = main.get_command(click.Context(main), name)
-        assert command.help, name
-        assert command.hidden or name in listing.output
+    """`--help` of each sub-command, and of those below it, says in a sentence what it is for."""
+    listing = CliRunner().invoke(main, ["--help"]).output.splitlines()
+    for words, command in _commands((), main):
+        result = CliRunner().invoke(main, [*words, "--help"])
+        assert result.exit_code == 0, words
+        assert result.output.startswith("Usage: ")
+        paragraph = " ".join((command.help or "").partition("\n\n")[0].split())
+        assert re.search(r"\w+ \w+ \w+.*[.:?]$", paragraph), words
+        if len(words) == 1 and not command.hidden:
+            assert any(re.match(rf" +{words[0]}  +\S", line) for line in listing), words
+
+
+def _commands(words: tuple[str, ...], group: click.Group) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        yield (*words, name), command
+        if isinstance(command, click.Group):
+            yield from _commands((*words, name), command)

@@ -39,6 +39,12 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         }
         middle.tell(rule)
         stack.start_parts()
+        wait_until(
+            lambda: _by_path(stack, "inflight_path_sent_messages_total") == SENT,
+            BOUND_SECONDS,
+            f"path_sent_messages_total to be {SENT}",
+            every_seconds=0.5,
+        )
         yield stack
 
 
@@ -52,18 +58,11 @@ def _by_path(stack: Stack, name: str, **labels: str) -> dict[str, float]:
     }
 
 
-def test_exactly_what_was_sent_is_found_at_metrics(stack: Stack) -> None:
-    """The counter of each path reaches the number of messages that were sent, and stays there."""
-    wait_until(
-        lambda: _by_path(stack, "inflight_path_sent_messages_total") == SENT,
-        BOUND_SECONDS,
-        f"path_sent_messages_total to be {SENT}",
-        every_seconds=0.5,
-    )
-
-
 def test_what_the_network_dropped_is_lost_and_nothing_else(stack: Stack) -> None:
-    """Presettled messages that a router dropped are missing by their exact number, on their path alone."""
+    """Presettled messages that a router dropped are missing by their exact number, on their path alone.
+
+    That all were sent, and no more, was waited for.
+    """
     lost = _by_path(stack, "inflight_path_messages_total", **{"class": "lost"})
     assert lost == {path: DROPPED if path == "presettled" else 0 for path in SENT}
     received = _by_path(stack, "inflight_path_messages_total", **{"class": "received"})
@@ -79,7 +78,7 @@ def test_the_books_of_both_topics_agree(stack: Stack) -> None:
 
 
 def test_every_part_ends_when_asked(stack: Stack) -> None:
-    """SIGTERM ends each of Inflight's own parts by itself, with status 0."""
+    """SIGTERM ends each of Inflight's own parts by itself, with status 0; after that there is no test."""
     supervisor = stack._supervisor  # noqa: SLF001 -- the test asks of processes, not of the stack
     for name in ("probe", "collect", "stream", "export"):
         process = next(found for found in supervisor.parts if found.part.name == name)

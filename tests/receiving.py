@@ -12,9 +12,11 @@ from proton.utils import BlockingConnection
 class Receiving:
     """Takes what comes, in a thread of its own, until the end of the block."""
 
-    def __init__(self, url: str, address: str) -> None:
+    def __init__(self, url: str, address: str | None) -> None:
+        """Without an address the peer makes one up."""
         self.count = 0
-        self._url, self._address = url, address
+        self.address = address
+        self._url = url
         self._ready, self._end = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -29,7 +31,8 @@ class Receiving:
 
     def _run(self) -> None:
         connection = BlockingConnection(self._url, timeout=10)
-        receiver = connection.create_receiver(self._address, credit=50)
+        receiver = connection.create_receiver(self.address, credit=50, dynamic=self.address is None)
+        self.address = receiver.link.remote_source.address
         self._ready.set()
         while not self._end.is_set():
             try:

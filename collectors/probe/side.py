@@ -20,6 +20,14 @@ _LARGEST_BYTES: Final = 1 << 20
 _names: Final = itertools.count()
 
 
+def _told(name: str, reason: str, *, before: bool) -> bool:
+    """Tell why a link is gone; a refusal aloud, but only once, as it is tried again and again."""
+    refused = "unauthorized-access" in reason
+    level = logging.WARNING if refused and not before else logging.DEBUG
+    _log.log(level, "%s: gone: %s%s", name, reason, "; see deploy/rights/README.md" if refused else "")
+    return before or refused
+
+
 class Inlet:
     """Receives on an address, or on one that the peer makes up; everything that comes is accepted."""
 
@@ -37,6 +45,7 @@ class Inlet:
         self._wanted = address
         self.address: str | None = None
         self._link: Any = None
+        self._refused = False
         self._buffer = bytearray(_LARGEST_BYTES if address else 4096)
         self._buffer_c = ffi.from_buffer(self._buffer)
 
@@ -78,8 +87,7 @@ class Inlet:
         self._take(message)
 
     def on_lost(self, reason: str) -> None:
-        if self.address is not None:
-            _log.debug("%s: gone: %s", self._name, reason)
+        self._refused = _told(self._name, reason, before=self._refused)
         self.address = self._link = None
 
     def forget(self) -> None:
@@ -96,6 +104,7 @@ class Outlet:
         self._connection, self._name = connection, name
         self._link: Any = None
         self._wrapper: Any = None
+        self._refused = False
 
     def attach(self, session: Any) -> Any:
         link = session.sender(f"{self._name}-{next(_names)}")
@@ -114,7 +123,7 @@ class Outlet:
         pass
 
     def on_lost(self, reason: str) -> None:
-        _log.debug("%s: gone: %s", self._name, reason)
+        self._refused = _told(self._name, reason, before=self._refused)
         self._link = self._wrapper = None
 
     def forget(self) -> None:

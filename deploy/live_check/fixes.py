@@ -49,13 +49,13 @@ def management_policy() -> str:
     """Router vhost policy for the collector."""
     return (
         '  "allowAnonymousSender": true, "allowDynamicSource": true,\n'
-        '  "targets": "$management, _topo/*/$management, _edge/*/$management", "sources": ""'
+        '  "targetPattern": "$management, amqp:/_topo/0/*/$management, amqp:/_edge/*/$management"'
     )
 
 
 def path_policy(address: str, *, sends: bool) -> str:
     """Router vhost policy for a probe, or the broker's role."""
-    kind = "targets" if sends else "sources"
+    kind = "targetPattern" if sends else "sourcePattern"
     right = "send" if sends else "consume"
     return (
         f'on a router, in the vhost policy of this user\'s group:\n  "{kind}": "{address}"\n'

@@ -17,6 +17,7 @@ from proton.utils import BlockingConnection, LinkDetached
 from collectors.broker import reading, schema
 from collectors.broker.jolokia import Jolokia
 from collectors.config import Broker
+from deploy.live_check.fixes import management_policy, path_policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -105,3 +106,13 @@ def test_probes_reach_their_own_queues_only(fenced: Artemis) -> None:
     with pytest.raises(LinkDetached, match="unauthorized"):
         connection.create_receiver("orders", credit=1)
     connection.close()
+
+
+def test_what_the_check_prints_for_routers_is_what_is_tested() -> None:
+    """Its lines for the collector stand in the policy, which runs under real routers in test_real.py."""
+    policy = (RIGHTS / "router-policy.conf").read_text()
+    for value in re.findall(r'"(?:targetPattern|allow\w+)": (?:"[^"]*"|true)', management_policy()):
+        assert value in policy.partition("inflight-probe")[0], value
+    for sends in (True, False):
+        (key,) = re.findall(r'"(\w+Pattern)":', path_policy("inflight/x", sends=sends))
+        assert key in policy

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import optional, wait_until
+from helpers import free_port, optional, wait_until
 from proton import Delivery, Message
 from proton.utils import BlockingConnection, LinkDetached, SendException
 from receiving import Receiving
@@ -20,6 +20,24 @@ from deploy.embedded.supervisor import Supervisor
 
 Watch = Callable[..., Any]
 RIGHTS = Path(__file__).parents[3] / "deploy" / "rights"
+OPEN = """
+listener {
+    host: 127.0.0.1
+    port: %d
+    policyVhost: fenced
+    authenticatePeer: no
+    saslMechanisms: ANONYMOUS
+}
+vhost {
+    hostname: $default
+    groups: {
+        "$default": {
+            "users": "*", "remoteHosts": "*", "allowDynamicSource": true, "allowAnonymousSender": true,
+            "targets": "*", "sources": "*"
+        }
+    }
+}
+"""
 FLAVOURS = {program.name: "dispatch" if program is DISPATCH else "skupper" for program in PROGRAMS}
 
 
@@ -90,7 +108,7 @@ def test_the_rights_of_the_collector_are_enough_and_no_more(
         a = RouterSpec("A")
         b = RouterSpec("B", peers=(a,))
         routers = [RealRouter(supervisor, spec, program) for spec in (a, b)]
-        fence(tmp_path / "router-A" / f"{program.name}.conf")
+        fence(tmp_path / "router-A" / f"{program.name}.conf", "inflight-collect")
         for router in routers:
             router.start()
         watching = watch(urls=routers[0].url)
@@ -107,10 +125,59 @@ def test_the_rights_of_the_collector_are_enough_and_no_more(
         elsewhere.close()
 
 
-def fence(config: Path) -> None:
-    """Add the policy to a router's config; whoever comes to these routers is called anonymous."""
+@pytest.mark.e2e
+def test_the_rights_of_a_probe_are_enough_and_no_more(program: Program, tmp_path: Path) -> None:
+    """Its own addresses, and for their clocks the dynamic ones of others; nothing that manages a router."""
+    with Supervisor(tmp_path) as supervisor:
+        a = RouterSpec("A")
+        b = RouterSpec("B", peers=(a,))
+        routers = [RealRouter(supervisor, spec, program) for spec in (a, b)]
+        doors = [free_port() for _ in routers]
+        for router, door in zip(routers, doors, strict=True):
+            config = tmp_path / f"router-{router.spec.id}" / f"{program.name}.conf"
+            fence(config, "inflight-probe", door)
+            router.start()
+        here_url, there_url = urls = [f"amqp://127.0.0.1:{door}" for door in doors]
+        with Receiving(here_url, None) as here, Receiving(there_url, None) as there:
+            for url in urls:
+                connection = BlockingConnection(url, timeout=10)
+                asking = connection.create_sender(None)
+                for answering in (here, there):
+                    wait_until(lambda to=answering: _taken(asking, to.address), 20, "the way between them")  # noqa: B023
+                for address in ("inflight/x", "inflight.x", "multicast/inflight", "multicast/inflight/x"):
+                    connection.create_sender(address)
+                    connection.create_receiver(address)
+                manage = [f"amqp:/_topo/0/{each.spec.id}/$management" for each in routers]
+                for address in ("orders", "$management", *manage):
+                    with pytest.raises(SendException) as refused:
+                        asking.send(Message(address=address, body="x"))
+                    assert refused.value.state == Delivery.REJECTED
+                with pytest.raises(LinkDetached, match="unauthorized"):
+                    connection.create_sender("orders")
+                connection.close()
+
+
+def _taken(sender: Any, address: str | None) -> bool:
+    """Whether a message arrives; while routers are still finding each other it is released."""
+    try:
+        sender.send(Message(address=address, body="x"))
+    except SendException as refused:
+        if refused.state not in {Delivery.RELEASED, Delivery.MODIFIED}:
+            raise
+        return False
+    return True
+
+
+def fence(config: Path, group: str, door: int | None = None) -> None:
+    """Add the policy to a router's config; whoever comes to these routers is called anonymous.
+
+    With a `door` it holds for who comes by that port, and others may do what they want.
+    """
     policy = (RIGHTS / "router-policy.conf").read_text()
-    user = '"users": "inflight-collect"'
+    user = f'"users": "{group}"'
     assert policy.count(user) == 1
     policy = policy.replace(user, '"users": "anonymous"')
+    if door is not None:
+        assert policy.count("hostname: $default") == 1
+        policy = policy.replace("hostname: $default", "hostname: fenced") + OPEN % door
     config.write_text(config.read_text() + policy)

@@ -80,7 +80,7 @@ class Header(NamedTuple):
     mesh: str
     path: str
     address: str
-    source: str  # the site or endpoint that sends, and the one that receives: labels, nothing more
+    source: str  # the endpoint that sends, and the one that receives: labels, nothing more
     target: str
     role: Role
     name: str  # of the end, as configured: stays the same over restarts

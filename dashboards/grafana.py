@@ -68,9 +68,8 @@ class Grafana:
             raise GrafanaError(f"{what}: Grafana at {self.url} refused: {_one_line(error)}") from error
         except requests.exceptions.SSLError as error:
             raise GrafanaError(
-                f"{what}: the certificate of {self.url} is not trusted ({_one_line(error)}); name the file"
-                " of its"
-                " authority with --ca"
+                f"{what}: the certificate of {self.url} is not trusted ({_one_line(error)});"
+                " name the file of its authority with --ca"
             ) from None
         except requests.exceptions.Timeout:
             raise GrafanaError(f"{what}: no answer from {self.url} within {_TIMEOUT_SECONDS:g} s") from None
@@ -78,9 +77,8 @@ class Grafana:
             if method == "DELETE":
                 return None  # it answers nothing at all
             raise GrafanaError(
-                f"{what}: {self.url} answers, but not as Grafana does; is this its address, with the path"
-                " before"
-                " /api?"
+                f"{what}: {self.url} answers, but not as Grafana does;"
+                " is this its address, with the path before /api?"
             ) from None
         except requests.exceptions.RequestException as error:
             raise GrafanaError(

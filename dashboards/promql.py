@@ -16,9 +16,8 @@ _WORDS: Final = frozenset(
     max_over_time min_over_time predict_linear present_over_time quantile_over_time rate resets round scalar
     sort sort_desc start sum_over_time time timestamp vector""".split()  # noqa: SIM905 -- words read better without quotes
 )
-# What is none of PromQL's names: strings, comments, what matches labels, lists of labels, Grafana's
-# variables,
-# ranges and numbers. They are kept as they are.
+# What is none of PromQL's names: strings, comments, matchers and lists of labels, Grafana's variables, ranges
+# and numbers. They are kept as they are.
 _OTHER: Final = re.compile(
     r"""(?P<skip>"(?:[^"\\]|\\.)*"|\#[^\n]*|\{[^}]*\}|\[[^]]*\]|\$\w+|\$\{[^}]*\}
     |\b(?:by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)|\b\d[\w.]*)

@@ -114,9 +114,8 @@ class Publisher:
         if len(best) != 1:
             names = ", ".join(s["name"] for s in best) or "none"
             raise GrafanaError(
-                f"which data source? Grafana's of type Prometheus: {names}; name one with --source, or have"
-                " one made"
-                " with --prometheus URL"
+                f"which data source? Grafana's of type Prometheus: {names};"
+                " name one with --source, or have one made with --prometheus URL"
             )
         return str(best[0]["uid"])
 

@@ -22,16 +22,16 @@ _decoded: Final[dict[tuple[str, int], Shard]] = {}
 
 
 class ShardProcessor(StatefulProcessor):
-    """One key is one shard; a batch reads and writes its header and the windows it touches."""
+    """One key is one shard; a batch reads its mark, and writes that with a log entry or a snapshot."""
 
-    def __init__(self, rules: ShardRules, topics: Mapping[Kind, str], query: str) -> None:
+    def __init__(self, rules: ShardRules, topics: Mapping[Kind, str], checkpoint: str) -> None:
         self._rules = rules
         self._topics = topics
-        self._query = query
+        self._checkpoint = checkpoint
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         gc.set_threshold(_ALLOCATIONS)
-        for key in [key for key in _decoded if key[0] != self._query]:
+        for key in [key for key in _decoded if key[0] != self._checkpoint]:
             del _decoded[key]  # of a job that ended in the same session
         # In each batch only the mark is read: bytes are written fast, and read one at a time.
         self._mark = handle.getValueState("mark", "digest string, logged int")
@@ -57,7 +57,7 @@ class ShardProcessor(StatefulProcessor):
         else:
             self._keep(changes)
         self._mark.update((shard.digest.hex(), shard.logged))
-        _decoded[self._query, number] = shard
+        _decoded[self._checkpoint, number] = shard
         yield self._frame([*outputs, *ending])
 
     def close(self) -> None:
@@ -74,7 +74,7 @@ class ShardProcessor(StatefulProcessor):
     def _shard(self, number: int) -> Shard:
         digest, logged = self._mark.get() or ("", 0)
         # Out of the way until the batch is through: a failure leaves it half changed.
-        shard = _decoded.pop((self._query, number), None)
+        shard = _decoded.pop((self._checkpoint, number), None)
         if shard is None or shard.digest.hex() != digest:
             # A batch with a snapshot takes longer: no two shards take theirs at the same intervals.
             shard = Shard(self._rules, _blob(self._header.get()), LOG_BATCHES - number % LOG_BATCHES)

@@ -154,7 +154,11 @@ class BrokerCollector:
             kind = " ".join(note.split(": ", 2)[:2])
             if kind not in self._told:
                 self._told.add(kind)
-                _log.warning("broker %s: %s (told once; counted in collector_bad_replies)", self.name, note)
+                _log.warning(
+                    "broker %s: %s (told once; counted in inflight_collector_bad_replies_total)",
+                    self.name,
+                    note,
+                )
 
     def _failed(self, result: Result, text: str, seconds: float) -> None:
         self._outlet.polls.count(("broker", self.name), result)

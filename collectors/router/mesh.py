@@ -192,7 +192,11 @@ class MeshState:
             told = " ".join(kind)
             if told not in self._told:
                 self._told.append(told)
-                _log.warning("mesh %s: %s (told once; counted in collector_bad_replies)", self._name, note)
+                _log.warning(
+                    "mesh %s: %s (told once; counted in inflight_collector_bad_replies_total)",
+                    self._name,
+                    note,
+                )
 
     def _show(self, seen: MeshView, omitted_routers: int) -> None:
         for_seconds = STALE_INTERVALS * self._mesh.interval / 1e9

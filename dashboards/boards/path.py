@@ -111,9 +111,8 @@ def _heatmap() -> Any:
         heatmap.Panel()
         .title("Response latency")
         .description(
-            "How many messages took how long, from the moment each was due: the brighter, the more. A"
-            " second band"
-            f" is a second way, a queue or a pause. {_LATER}"
+            "How many messages took how long, from the moment each was due: the brighter, the more."
+            f" A second band is a second way, a queue or a pause. {_LATER}"
         )
         .datasource(style.SOURCE)
         .targets([query(q.HEATMAP, "{{le}}").format(PromQueryFormat.HEATMAP)])
@@ -190,9 +189,8 @@ def _classes() -> Any:
 def _missing() -> Any:
     panel = style.lines(
         "Missing and outage",
-        "Missing: longer away than usual, not final yet. Pending: sent, not final yet. Outage: the"
-        " running stretch"
-        " of send time with nothing delivered; right axis.",
+        "Missing: longer away than usual, not final yet. Pending: sent, not final yet."
+        " Outage: the running stretch of send time with nothing delivered; right axis.",
         "short",
         [
             query(q.SUSPECT, "missing", ref="A"),

@@ -6,7 +6,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -99,10 +99,20 @@ class Progress:
             self._state_bytes.labels(query).set(state["memoryUsedBytes"])
         for name, count in numbers:
             self._count(query, name, count)
-        behind = False
-        for source in progress["sources"]:
+        sources = progress["sources"]
+        if observed:
+            self._count_lost(query, sources, rows)
+        newest_ms = max((number for name, number in numbers if name == NEWEST), default=None)
+        behind = any(_between(each["endOffset"], each.get("latestOffset")) > 0 for each in sources)
+        lag = self._now() - newest_ms / 1e3 if behind and newest_ms is not None else 0.0
+        self._lag.labels(query).set(max(0.0, lag))
+        self._last.labels(query).set(self._now())
+
+    def _count_lost(self, query: str, sources: Iterable[Mapping[str, Any]], rows: int) -> None:
+        """What a batch was to read, and did not find."""
+        for source in sources:
             asked = _between(source["startOffset"], source["endOffset"])
-            if observed and asked > rows:
+            if asked > rows:
                 self._lost.labels(query).inc(asked - rows)
                 _log.warning(
                     "Kafka had dropped %d of %d records of %s before they were read",
@@ -110,12 +120,6 @@ class Progress:
                     asked,
                     query,
                 )
-            behind = behind or _between(source["endOffset"], source.get("latestOffset")) > 0
-        newest_ms = max((number for name, number in numbers if name == NEWEST), default=None)
-        self._lag.labels(query).set(
-            max(0.0, self._now() - newest_ms / 1e3) if behind and newest_ms is not None else 0
-        )
-        self._last.labels(query).set(self._now())
 
     def _count(self, query: str, name: str, count: int) -> None:
         if name == "samples":

@@ -10,12 +10,13 @@ import numpy as np
 from collectors.paths import Rules
 from collectors.records import SECOND_NS
 from streaming.accounting import classes
+from streaming.accounting.ends import End
 from streaming.accounting.measure import RESPONSE, given_percentiles, rounded, sums
 from streaming.accounting.members import Members
 from streaming.accounting.row import About
 from streaming.accounting.window import Window
 from streaming.histogram import Histogram, highest, index, indexes, ranks
-from streaming.rows import LiveRow
+from streaming.rows import LiveEnd, LiveRow
 
 SUSPECT_AT_LEAST_NS: Final = SECOND_NS
 SUSPECT_TIMES: Final = 3  # the last final p99.9
@@ -43,17 +44,7 @@ class Shown:
         living = members.living()
         receivers = [end.frontier_ns for end in living if end.role == "receiver"]
         measured_ns = min(receivers, default=members.newest_ns)
-        pending: dict[int, int] = {}
-        newest: Window | None = None
-        for window in windows:
-            received_ns = window.samples.last_received_ns
-            if received_ns:
-                self.last_received_ns = max(self.last_received_ns or 0, received_ns)
-            _, by_second = self._count(window)
-            for second, count in by_second.items():
-                pending[second] = pending.get(second, 0) + count
-            if window.cells and (newest is None or window.start_ns > newest.start_ns):
-                newest = window
+        pending, newest = self._pending(windows)
         suspect_ns = measured_ns - max(SUSPECT_AT_LEAST_NS, SUSPECT_TIMES * p999_ns)
         start_ns = measured_ns - measured_ns % rules.window_ns if newest is None else newest.start_ns
         sent, own = (0, {}) if newest is None else self._count(newest)
@@ -75,17 +66,23 @@ class Shown:
             "duplicate": 0 if newest is None else newest.counts["duplicate"],
             "response": response,
             "lower_bound": lower,
-            "ends": [
-                {
-                    "role": end.role,
-                    "name": end.name,
-                    "run": end.run,
-                    "link": end.link,
-                    "frontier_ns": end.frontier_ns,
-                }
-                for end in sorted(living, key=lambda end: end.key)
-            ],
+            "ends": [_told(end) for end in sorted(living, key=lambda end: end.key)],
         }
+
+    def _pending(self, windows: Sequence[Window]) -> tuple[dict[int, int], Window | None]:
+        """What did not arrive yet, by second, and the newest window with data."""
+        pending: dict[int, int] = {}
+        newest: Window | None = None
+        for window in windows:
+            received_ns = window.samples.last_received_ns
+            if received_ns:
+                self.last_received_ns = max(self.last_received_ns or 0, received_ns)
+            _, by_second = self._count(window)
+            for second, count in by_second.items():
+                pending[second] = pending.get(second, 0) + count
+            if window.cells and (newest is None or window.start_ns > newest.start_ns):
+                newest = window
+        return pending, newest
 
     def _count(self, window: Window) -> tuple[int, dict[int, int]]:
         found = self._counted.get(window.start_ns)
@@ -93,6 +90,16 @@ class Shown:
             tally = classes.tally(window, 0)
             found = self._counted[window.start_ns] = tally.sent, tally.lost_by_second
         return found
+
+
+def _told(end: End) -> LiveEnd:
+    return {
+        "role": end.role,
+        "name": end.name,
+        "run": end.run,
+        "link": end.link,
+        "frontier_ns": end.frontier_ns,
+    }
 
 
 def _response(window: Window, pending: dict[int, int], measured_ns: int) -> tuple[dict[str, int], list[str]]:

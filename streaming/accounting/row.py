@@ -15,7 +15,7 @@ from streaming.accounting.classes import Tally
 from streaming.accounting.measure import JITTER
 from streaming.accounting.members import View
 from streaming.accounting.window import Window
-from streaming.rows import CLASSES, Jitter, Named, WindowRow
+from streaming.rows import CLASSES, ClockState, Jitter, Named, Slowest, WindowRow
 
 # What a row may be flagged with, and whether that makes a number in it doubtful.
 FLAGS: Final[dict[str, bool]] = {
@@ -80,34 +80,21 @@ class Outages:
 
 def final(about: About, rules: Rules, window: Window, view: View, outages: Outages | None) -> WindowRow:
     """The window's row, with revision 0; `outages` is given, and brought on, where it is."""
-    samples = window.samples
+    samples, counts = window.samples, window.counts
     samples.flush()
     tally = classes.tally(window, view.blind_ns)
     _count_detached(tally, view)
-    undelivered = tally.classes[classes.LOST] + tally.classes[classes.REFUSED]
-    moves: dict[str, int] = {}
-    outage_ns = 0
-    if undelivered or window.origin is not None:
-        parts = classes.segments(window, view.blind_ns)
-        outage_ns = _outage(window, rules, view, parts, outages)
-        if window.origin is not None:
-            moves = classes.all_moves(window.origin, parts)
-    elif outages is not None:
-        outages.end(
-            stream for stream, cells in window.cells.items() if any(map(classes.covered_to, cells.values()))
-        )
+    outage_ns, moves = _undelivered(window, rules, view, tally, outages)
     if outages is not None:
         # Of a sender that is there no more nothing is missing any longer.
         outages.end(outages.since_ns.keys() - view.lives.keys() - window.cells.keys())
         window.outage_since_ns = min(outages.since_ns.values(), default=None)
-    if outages is not None:
         window.clock = _clock(window, view)
     told = [cell.told for cells in window.cells.values() for cell in cells.values() if cell.told]
     unsent: dict[str, int] = {
         reason: sum(each.unsent.get(reason, 0) for each in told) for reason in UNSENT_REASONS
     }
     flags = _flags(about, window, view, tally)
-    slowest = samples.slowest
     response, service, jitter = samples.measures.figures()
     return {
         **about.named(),
@@ -124,32 +111,44 @@ def final(about: About, rules: Rules, window: Window, view: View, outages: Outag
         "lost_detached": tally.lost_detached,
         "received_though_refused": tally.received_though_refused,
         "moves": moves,
-        "late": window.counts["late"],
-        "duplicate": window.counts["duplicate"],
-        "redelivered": window.counts["redelivered"],
-        "reordered": window.counts["reordered"],
-        "foreign": window.counts["foreign"],
+        "late": counts["late"],
+        "duplicate": counts["duplicate"],
+        "redelivered": counts["redelivered"],
+        "reordered": counts["reordered"],
+        "foreign": counts["foreign"],
         "unexpected": tally.unexpected,
         "negative": samples.negative,
         "due": sum(each.due for each in told),
         "unsent": unsent,
         "sent_bytes": sum(each.body_bytes for each in told),
-        "received_bytes": window.counts["received_bytes"],
+        "received_bytes": counts["received_bytes"],
         "response": response,
         "service": service,
         "jitter": _jitter(window, jitter),
         "outage_ns": outage_ns,
         "outage_since_ns": window.outage_since_ns,
         "stalled_ns": _stalled(window),
-        "clock": None
-        if window.clock is None
-        else {"offset_ns": window.clock[0], "bound_ns": window.clock[1]},
-        "slowest": None
-        if slowest is None
-        else {"stream": slowest[0], "seq": slowest[1], "response_ns": slowest[2]},
+        "clock": _clock_state(window.clock),
+        "slowest": _slowest(samples.slowest),
         "routes": dict(window.routes),
         "members": [{"role": end.role, "name": end.name, "run": end.run} for end in view.members],
     }
+
+
+def _undelivered(
+    window: Window, rules: Rules, view: View, tally: Tally, outages: Outages | None
+) -> tuple[int, dict[str, int]]:
+    """The longest outage, and what moved between classes since revision 0: mostly there is neither."""
+    if not tally.classes[classes.LOST] and not tally.classes[classes.REFUSED] and window.origin is None:
+        if outages is not None:
+            covered = (
+                name for name, cells in window.cells.items() if any(map(classes.covered_to, cells.values()))
+            )
+            outages.end(covered)
+        return 0, {}
+    parts = classes.segments(window, view.blind_ns)
+    moves = {} if window.origin is None else classes.all_moves(window.origin, parts)
+    return _outage(window, rules, view, parts, outages), moves
 
 
 def digest(text: bytes) -> str:
@@ -215,6 +214,14 @@ def _clock(window: Window, view: View) -> tuple[int, int] | None:
     """Of the pairs of a receiver and a stream in the window, that with the largest bound."""
     pairs = [end.clock[stream] for end in view.members for stream in window.cells if stream in end.clock]
     return max(pairs, key=lambda pair: (pair[1], abs(pair[0]), pair[0]), default=None)
+
+
+def _clock_state(clock: tuple[int, int] | None) -> ClockState | None:
+    return None if clock is None else {"offset_ns": clock[0], "bound_ns": clock[1]}
+
+
+def _slowest(told: tuple[str, int, int] | None) -> Slowest | None:
+    return None if told is None else {"stream": told[0], "seq": told[1], "response_ns": told[2]}
 
 
 def _stalled(window: Window) -> int:

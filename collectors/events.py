@@ -7,6 +7,8 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final, Literal, cast, get_args
 
+from collectors.texts import read_json
+
 VERSION: Final = 1
 MAX_TEXT: Final = 1_024
 MAX_PATTERNS: Final = 1_000
@@ -49,10 +51,7 @@ def encode(event: Event) -> bytes:
 
 def decode(data: bytes) -> Event:
     """The event in these bytes; ValueError where there is none of this version."""
-    try:
-        raw = json.loads(data)
-    except RecursionError:
-        raise ValueError("the event is nested too deep") from None
+    raw = read_json(data)
     if not isinstance(raw, dict):
         raise ValueError("the event is not a JSON object")  # noqa: TRY004 -- bad data, not a bad call
     if raw.get("v") != VERSION:

@@ -1,7 +1,8 @@
 """Arrow IPC streams of one uncompressed batch, found in place: a tenth of what a reader of any stream costs.
 
-pyarrow reads each form of stream once; streams that differ from it only in the text of their metadata and
-in their numbers are then read here. What is other than expected is None: pyarrow is asked again.
+pyarrow reads each form of stream, and each message before a batch, once; streams that differ from what it
+read only in the text of their metadata and in their numbers are then read here. What is new, or other than
+expected, is None: pyarrow is asked again. So it does not matter which streams were read before.
 """
 
 from __future__ import annotations
@@ -12,13 +13,16 @@ from typing import Any, Final, NamedTuple
 _CONTINUES: Final = b"\xff\xff\xff\xff"
 _END: Final = b"\xff\xff\xff\xff\0\0\0\0"
 _VERSION: Final = b"\x04\0"  # V5, as pyarrow writes it
-_RECORD_BATCH: Final = 3  # the type of a message
+_SCHEMA: Final = 1  # types of messages
+_RECORD_BATCH: Final = 3
+_OF_BATCH: Final = range(4)  # fields of a batch: its length, nodes, buffers ...
+_COMPRESSION: Final = 3  # ... and this
 _WORD: Final = struct.Struct("<I")
 _SIGNED: Final = struct.Struct("<i")
 _SHORT: Final = struct.Struct("<H")
 _LONG: Final = struct.Struct("<q")
-_FORMS: Final = 16_384  # of about 1 kB: of each run some, of lengths and widths
-_BATCHES: Final = 16_384  # of about 1 kB: of numbers of rows, of widths
+_LONGEST: Final = 8_192  # bytes of what is learned; a message is about 1 kB
+_ROOM: Final = 64 << 20  # bytes of all of it: of each run some forms, and of numbers of rows and widths
 
 
 class _Other(Exception):  # noqa: N818 -- not an error
@@ -58,31 +62,37 @@ class Forms:
     def __init__(self) -> None:
         self._known: dict[tuple[int, bytes, bytes], Any] = {}
         self._batches: dict[bytes, Batch] = {}
+        self._bytes = 0
 
     def get(self, frame: Frame) -> Any:
         return self._known.get(frame.form)
 
     def put(self, frame: Frame, schema: Any) -> None:
-        if len(self._known) >= _FORMS:
-            self._known.clear()
-        self._known[frame.form] = schema
+        """Learn what pyarrow found in a stream."""
+        if frame.end <= _LONGEST:
+            self._make_room(frame.end)
+            self._known[frame.form] = schema
 
     def batch(self, data: bytes, start: int, widths: bytes) -> Batch | None:
         """The batch that a stream's second message is, if nothing follows it; `widths`: of its flat columns.
 
         [Most messages have been seen before: they tell lengths and places, and no times.]
         """
-        try:
-            message = data[start : start + 2 * _WORD.size + _WORD.unpack_from(data, start + _WORD.size)[0]]
-            found = self._batches.get(widths + message)
-            if found is None:
-                found = _batch(message, widths)
-                if len(self._batches) >= _BATCHES:
-                    self._batches.clear()
-                self._batches[widths + message] = found
-        except (struct.error, IndexError, _Other):
-            return None
-        return found if ends(data, start + found.message + found.body) else None
+        found = self._batches.get(widths + _message(data, start))
+        return found if found is not None and ends(data, start + found.message + found.body) else None
+
+    def put_batch(self, data: bytes, start: int, widths: bytes, batch: Batch) -> None:
+        """Learn what `batch_in` found in a stream that pyarrow read."""
+        if batch.message <= _LONGEST:
+            self._make_room(batch.message)
+            self._batches[widths + _message(data, start)] = batch
+
+    def _make_room(self, size: int) -> None:
+        self._bytes += size
+        if self._bytes > _ROOM:
+            self._known.clear()
+            self._batches.clear()
+            self._bytes = size
 
 
 def frame(data: bytes, begins: bytes) -> Frame | None:
@@ -103,6 +113,48 @@ def frame(data: bytes, begins: bytes) -> Frame | None:
 def ends(data: bytes, start: int) -> bool:
     """Whether the stream is over there."""
     return data[start:] == _END
+
+
+def is_plain(data: bytes) -> bool:
+    """Whether it is a schema of little-endian numbers and batches of values as they are.
+
+    What is compressed may be a thousand times longer than its bytes.
+    """
+    place = 0
+    try:
+        while place < len(data):
+            message = _message(data, place)
+            if len(message) == 2 * _WORD.size:
+                break  # the end, as it may be written
+            root = _root(message, 2 * _WORD.size)
+            kind, header, size_at = (_field(message, root, number) for number in range(1, 4))
+            table = _root(message, header)
+            if message[:4] != _CONTINUES or message[kind] not in {_SCHEMA, _RECORD_BATCH}:
+                return False
+            if _field(message, table, 0 if message[kind] == _SCHEMA else _COMPRESSION):
+                return False  # a schema's first field is there where it is big-endian
+            body = _LONG.unpack_from(message, size_at)[0] if size_at else 0
+            if body < 0:
+                return False
+            place += len(message) + body
+    except (struct.error, IndexError):
+        return False
+    return True
+
+
+def batch_in(data: bytes, start: int, widths: bytes) -> Batch | None:
+    """The batch that begins there, if it is as expected, and nothing follows it."""
+    try:
+        found = _batch(_message(data, start), widths)
+    except (struct.error, IndexError, _Other):
+        return None
+    return found if ends(data, start + found.message + found.body) else None
+
+
+def _message(data: bytes, start: int) -> bytes:
+    """Its bytes without the body; too few where the data end before."""
+    length = data[start + _WORD.size : start + 2 * _WORD.size]
+    return data[start : start + 2 * _WORD.size + int.from_bytes(length, "little")]
 
 
 def _batch(message: bytes, widths: bytes) -> Batch:
@@ -134,7 +186,7 @@ def _places(message: bytes) -> tuple[int, int, int, int]:
     if message[version : version + 2] != _VERSION or message[kind] != _RECORD_BATCH:
         raise _Other
     table = _root(message, header)
-    rows_at, nodes_at, buffers_at, compression = (_field(message, table, number) for number in range(4))
+    rows_at, nodes_at, buffers_at, compression = (_field(message, table, number) for number in _OF_BATCH)
     if compression or not rows_at or not nodes_at or not buffers_at:
         raise _Other
     return rows_at, nodes_at, buffers_at, size_at

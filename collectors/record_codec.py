@@ -177,6 +177,8 @@ def _read(data: bytes) -> tuple[Header, int, Columns]:
             header, base = record_header.decode(learned.of_run, frame.text)
             if _FORMS_OF[header.kind] is learned.forms:
                 return header, base, columns
+    if not ipc.is_plain(data):
+        raise BadRecord("malformed", "no Arrow stream of a schema and batches of uncompressed numbers")
     with pa.ipc.open_stream(data) as stream:
         texts = stream.schema.metadata or {}
         if _KEY_OF_RUN not in texts or _KEY not in texts:
@@ -185,10 +187,25 @@ def _read(data: bytes) -> tuple[Header, int, Columns]:
         header, base = record_header.decode(of_run, texts[_KEY])
         forms = _FORMS_OF[header.kind]
         columns = _columns_of(stream, forms)
-        if frame is not None and frame.text == texts[_KEY] and _fits(stream.schema, forms):
+        if frame is not None and _is_only_text(data, frame, texts[_KEY]) and _fits(stream.schema, forms):
             dtypes = tuple(_DTYPES[kind] for kind in stream.schema.types)
-            _KNOWN.put(frame, _Learned(of_run, forms, dtypes, bytes(each.itemsize for each in dtypes)))
+            _learn(data, frame, _Learned(of_run, forms, dtypes, bytes(each.itemsize for each in dtypes)))
         return header, base, columns
+
+
+def _is_only_text(data: bytes, frame: ipc.Frame, text: bytes) -> bool:
+    """Whether the text is the one that pyarrow found, and there is no other that could be taken for it."""
+    return frame.text == text and data.count(record_header.BEGINS, 0, frame.end) == 1
+
+
+def _learn(data: bytes, frame: ipc.Frame, learned: _Learned) -> None:
+    """From a stream that pyarrow has read."""
+    if learned.forms:
+        batch = ipc.batch_in(data, frame.end, learned.widths)
+        if batch is None:
+            return
+        _KNOWN.put_batch(data, frame.end, learned.widths, batch)
+    _KNOWN.put(frame, learned)
 
 
 def _columns_in_place(data: bytes, start: int, learned: _Learned) -> Columns | None:

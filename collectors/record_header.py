@@ -9,7 +9,6 @@ from typing import Any, Final, get_args
 
 from collectors.records import (
     FORMAT,
-    MAX_ROWS,
     NUMBERS_BELOW,
     UNSENT_REASONS,
     BadRecord,
@@ -21,6 +20,7 @@ from collectors.records import (
     Role,
     Span,
 )
+from collectors.texts import read_json
 
 _DEFAULTS: Final = Header._field_defaults
 OF_RUN: Final = (
@@ -30,6 +30,11 @@ OF_RUN: Final = (
 _OF_RECORD: Final = tuple(name for name in Header._fields if name not in OF_RUN)
 _BASE: Final = "base"
 _BLOCK: Final = 64  # bytes
+_ESCAPE: Final = b"\\u"
+
+_TEXT: Final = 1_024  # characters of one
+_ITEMS: Final = 1_024  # of a list; each costs the accounting some time
+_COUNTS_BELOW: Final = 1 << 40  # sums of them stay far below 64 bits
 
 BEGINS: Final = b'{"kind":'  # the text of the record itself, as `encode` writes it
 
@@ -82,7 +87,8 @@ def decode(of_run: Values, text: bytes) -> tuple[Header, int]:
 
 
 def _object(text: bytes) -> dict[str, Any]:
-    raw = _parse(text.decode())
+    # Of what has escapes each has to be one that can be written again.
+    raw = read_json(text) if _ESCAPE in text else _parse(text.decode())
     if not isinstance(raw, dict):
         raise BadRecord("malformed", "the header is not a JSON object")
     return raw
@@ -107,15 +113,34 @@ def _whole(values: Values, names: Sequence[str]) -> None:
 # Each of these gives the value as the header has it, or raises BadRecord.
 
 
+def _name(longest: int) -> Reader:
+    """Rows have many of them: what cannot be shown would be escaped, and take the most room."""
+
+    def read(name: str, value: Any) -> str:
+        if not isinstance(value, str) or len(value) > longest or not value.isprintable():
+            raise BadRecord(
+                "malformed", f"header field {name} is not a text of at most {longest} printable characters"
+            )
+        return value
+
+    return read
+
+
 def _text(name: str, value: Any) -> str:
-    if not isinstance(value, str) or len(value) > 1024:  # noqa: PLR2004 -- a bound on names
-        raise BadRecord("malformed", f"header field {name} is not a text of at most 1024 characters")
+    if not isinstance(value, str) or len(value) > _TEXT:
+        raise BadRecord("malformed", f"header field {name} is not a text of at most {_TEXT} characters")
     return value
 
 
 def _int(name: str, value: Any) -> int:
     if type(value) is not int or not 0 <= value < NUMBERS_BELOW:
         raise BadRecord("malformed", f"header field {name} is not a whole number from 0 to 2^62")
+    return value
+
+
+def _count(name: str, value: Any) -> int:
+    if type(value) is not int or not 0 <= value < _COUNTS_BELOW:
+        raise BadRecord("malformed", f"header field {name} is not a whole number from 0 to 2^40")
     return value
 
 
@@ -144,8 +169,8 @@ def _tuples(kind: type[Gap | Span]) -> Reader:
     width = len(kind._fields)
 
     def read(name: str, value: Any) -> Any:
-        if not isinstance(value, list) or len(value) > MAX_ROWS:
-            raise BadRecord("malformed", f"header field {name} is not a short list")
+        if not isinstance(value, list) or len(value) > _ITEMS:
+            raise BadRecord("malformed", f"header field {name} is not a list of at most {_ITEMS}")
         for item in value:
             if not isinstance(item, list) or len(item) != width:
                 raise BadRecord("malformed", f"header field {name} has an item that is not {width} numbers")
@@ -163,7 +188,8 @@ def _counts(keys: Sequence[str] | None) -> Reader:
         for key, count in value.items():
             if keys is not None and key not in keys:
                 raise BadRecord("malformed", f"header field {name} has unknown key {key[:50]}")
-            _int(name, count)
+            _key(name, key)
+            _count(name, count)
         return value
 
     return read
@@ -186,13 +212,15 @@ def _oldest(name: str, value: Any) -> int | None:
 
 
 _READ: Final[Mapping[str, Reader]] = {
-    **dict.fromkeys(("mesh", "path", "address", "source", "target", "name"), _text),
+    **dict.fromkeys(("mesh", "source", "target", "name"), _name(192)),
+    **dict.fromkeys(("path", "address"), _text),
+    **dict.fromkeys(("observed_from_ns", "frontier_ns", "second", "rfc3550_ns"), _int),
     **dict.fromkeys(
         (
-            *("number", "observed_from_ns", "frontier_ns", "senders", "receivers", "second", "body_bytes"),
-            *("rfc3550_ns", "foreign", "revision", "due", "backlog"),
+            *("number", "senders", "receivers", "body_bytes"),
+            *("foreign", "revision", "due", "backlog"),
         ),
-        _int,
+        _count,
     ),
     **dict.fromkeys(("multicast", "via_broker", "presettled", "warmup"), _flag),
     "kind": _one_of(*get_args(Kind)),
@@ -207,6 +235,7 @@ _READ: Final[Mapping[str, Reader]] = {
     "clock": _clocks,
     "oldest_due_ns": _oldest,
 }
+_key: Final = _name(512)
 _PLACES: Final = {name: place for place, name in enumerate((*Header._fields, _BASE))}
 _MISSING: Final = object()
 _UNTOLD: Final = [_DEFAULTS.get(name, _MISSING) for name in Header._fields]

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from collectors.texts import read_json
+
 FORMAT: Final = 1
 MAX_ROWS: Final = 500  # in one record; more go into further parts of it
 MAX_BYTES: Final = 4 << 20
@@ -66,8 +68,8 @@ def decode(data: bytes) -> Telemetry:
     if len(data) > MAX_BYTES:
         raise BadTelemetry(f"a record of {len(data)} bytes")
     try:
-        values = json.loads(data)
-    except (ValueError, RecursionError):
+        values = read_json(data)
+    except ValueError:
         raise BadTelemetry("not JSON") from None
     if not isinstance(values, dict) or values.pop("v", None) != FORMAT:
         raise BadTelemetry(f"not of format {FORMAT}")

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from typing import Final
+from typing import Any, Final
 
 MAX_TEXT: Final = 512
+_ESCAPE: Final = b"\\u"
+
+
+def read_json(data: bytes) -> Any:
+    """What this JSON in UTF-8 says; ValueError where it is none, or holds half of a surrogate pair.
+
+    Such a half can be read, and be written nowhere: it would fail where somebody passes it on.
+    """
+    try:
+        found = json.loads(data.decode())
+        if _ESCAPE in data:
+            json.dumps(found, ensure_ascii=False).encode()
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+    return found
 
 
 def matches(name: str, patterns: Sequence[str]) -> bool:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 from typing import Any, Final, Literal, TypedDict, cast
 
+from collectors.texts import read_json
+
 VERSION: Final = 1
 
 Class = Literal["received", "refused", "lost", "unobserved"]
@@ -183,7 +185,7 @@ _LIVE_KEYS = frozenset(LiveRow.__annotations__)
 
 
 def _decode(data: bytes, keys: frozenset[str]) -> dict[str, Any]:
-    row = json.loads(data)
+    row = read_json(data)
     if not isinstance(row, dict):
         raise ValueError("the row is not a JSON object")  # noqa: TRY004 -- bad data, not a bad call
     if row.get("v") != VERSION:

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 from proton import Message
 
 from collectors.config import MIN_SIZE_BYTES
+from collectors.texts import shown
 
 MAGIC: Final = b"Infl"
 VERSION: Final = 1
@@ -174,7 +175,7 @@ def trace_of(data: bytes) -> str | None:
     trace = message.annotations.get("x-opt-qd.trace")
     if not isinstance(trace, list | tuple) or not trace:
         return None
-    return ">".join(str(router).partition("/")[2] or str(router) for router in trace)[:512]
+    return shown(">".join(str(router).partition("/")[2] or str(router) for router in trace)[:512])
 
 
 def reply_address(data: bytes) -> str | None:

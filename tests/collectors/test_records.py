@@ -134,20 +134,22 @@ def test_a_record_reads_as_it_was_written(kind: str) -> None:
 
 
 texts = st.text(max_size=20)
+names = st.text(st.characters(exclude_categories=("C", "Z")), max_size=20)
+counts = st.integers(0, (1 << 40) - 1)
 times = st.integers(0, (1 << 62) - 1)
 runs = st.integers(0, (1 << 64) - 1).map(lambda value: f"{value:016x}")
 headers = st.fixed_dictionaries(
     {
         "kind": st.sampled_from(["alive", "bye"]),
-        "mesh": texts,
+        "mesh": names,
         "path": texts,
         "address": texts,
-        "source": texts,
-        "target": texts,
+        "source": names,
+        "target": names,
         "role": st.sampled_from(["sender", "receiver"]),
-        "name": texts,
+        "name": names,
         "run": runs,
-        "number": times,
+        "number": counts,
         "observed_from_ns": times,
         "frontier_ns": times,
         "senders": st.integers(0, 9),
@@ -157,9 +159,9 @@ headers = st.fixed_dictionaries(
         "link": st.sampled_from(["attached", "detached"]),
         "detached": st.lists(st.builds(Span, times, times), max_size=3).map(tuple),
         "gaps": st.lists(st.builds(Gap, times, times, times, times), max_size=3).map(tuple),
-        "routes": st.dictionaries(texts, times, max_size=3),
+        "routes": st.dictionaries(names, counts, max_size=3),
         "clock": st.dictionaries(runs, st.builds(Clock, times.map(lambda value: -value), times), max_size=3),
-        "unsent": st.dictionaries(st.sampled_from(records.UNSENT_REASONS), times),
+        "unsent": st.dictionaries(st.sampled_from(records.UNSENT_REASONS), counts),
         "oldest_due_ns": st.none() | times,
     }
 ).map(lambda fields: Header(**fields))
@@ -281,13 +283,21 @@ def test_a_header_that_lacks_a_field_is_malformed(field: str) -> None:
         {"number": -1},
         {"number": 1.5},
         {"number": True},
-        {"number": 1 << 62},
+        {"number": 1 << 40},
+        {"frontier_ns": 1 << 62},
+        {"body_bytes": 1 << 40},
         {"second": 1 << 61},
         {"mesh": 5},
-        {"mesh": "x" * 2_000},
+        {"mesh": "x" * 193},
+        {"name": "a\tb"},
+        {"address": "x" * 1_025},
+        *({name: "\ud800"} for name in ("mesh", "path", "address", "name")),
+        {"routes": {"\udc00": 1}},
+        {"routes": {"x" * 513: 1}},
         {"multicast": 1},
         {"gaps": [[1, 2, 3]]},
         {"gaps": 7},
+        {"gaps": [[1, 2, 3, 4]] * 1_025},
         {"gaps": [[1, 2, 3, -4]]},
         {"detached": [[1, "x"]]},
         {"clock": {"nobody": [1, 2]}},

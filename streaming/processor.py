@@ -50,7 +50,9 @@ class ShardProcessor(StatefulProcessor):
         inputs.sort(key=lambda one: one[:2])
         number = int(key[0])
         shard = self._shard(number)
-        outputs = [output for one in inputs for output in shard.apply(one)]
+        outputs = shard.begin(self._load_window)
+        for one in inputs:
+            outputs += shard.apply(one)
         ending, changes = shard.finish()
         if isinstance(changes, Logged):
             self._log.updateValue((shard.logged - 1,), (changes.records,))
@@ -82,7 +84,6 @@ class ShardProcessor(StatefulProcessor):
             log = [_blob(self._log.getValue((entry,))) or b"" for entry in range(logged)]
             shard.replay(self._load_window, log)
             shard.digest = bytes.fromhex(digest)
-        shard.begin(self._load_window)
         return shard
 
     def _load_window(self, start_ns: int) -> bytes | None:

@@ -78,23 +78,36 @@ class Shard:
         self.logged = 0  # batches since then, and their bytes
         self._log_bytes = 0
         self._batch: list[Input] = []
+        self._untold: list[Output] = []  # rows of the log that may never have been told
         self._touched: set[str] = set()  # of this batch, as the counts are
         self._counts: Counter[str] = Counter()
 
     def replay(self, load: WindowLoader, log: Sequence[bytes]) -> None:
-        """What was logged since the snapshot of the header, in order."""
+        """What was logged since the snapshot of the header, in order.
+
+        Its rows were put out when it came; but under other rules they were others, and of paths that are new
+        since the snapshot nobody knows the rules of then. Told once more they are repeats.
+        """
         self._windows.load = load
         for batch in log:
             for one in shard_log.decode(batch):
-                self._apply(one)
+                rows = [found for found in self._apply(one) if found.kind == "windows"]
+                if rows and self._is_anew(rows[0]):
+                    self._untold += rows
                 self._log_bytes += len(one.value)
         self.logged = len(log)
         self._touched.clear()
 
-    def begin(self, load: WindowLoader) -> None:
-        """Before a batch: where windows come from now."""
+    def _is_anew(self, row: Output) -> bool:
+        path = (row.key or b"").decode()
+        return path not in self._stored or self._states[path].is_anew
+
+    def begin(self, load: WindowLoader) -> list[Output]:
+        """Before a batch: where windows come from now; what was not told before."""
         self._windows.load = load
         self._counts.clear()
+        untold, self._untold = self._untold, []
+        return untold
 
     def apply(self, one: Input) -> list[Output]:
         self._batch.append(one)
@@ -149,10 +162,11 @@ class Shard:
     def _snapshot(self) -> Snapshot:
         for path in self._changed:
             state = self._states[path]
-            for start_ns, blob in state.dirty_windows().items():
-                self._windows.put(start_ns, path, blob)
+            # Those of other rules may have the same starts: what is known of these comes after.
             for start_ns in state.forgotten_windows():
                 self._windows.drop(start_ns, path)
+            for start_ns, blob in state.dirty_windows().items():
+                self._windows.put(start_ns, path, blob)
             self._stored[path] = _APPENDED.pack(self._appended_ns[path]) + state.dump_header()
         self._changed.clear()
         self.logged = self._log_bytes = 0

@@ -36,10 +36,10 @@ class Shelf:
 
     def tidy(self) -> None:
         """Put what changed onto the shelf, and throw away what is not needed any longer."""
-        for start, data in self._state.dirty_windows().items():
-            self._kept[start] = zlib.compress(data, 1)
         for start in self._state.forgotten_windows():
             self._kept.pop(start, None)
+        for start, data in self._state.dirty_windows().items():
+            self._kept[start] = zlib.compress(data, 1)
 
     def _take(self, start: int) -> bytes | None:
         data = self._kept.get(start)

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from collectors.records import OUTCOMES, SECOND_NS
+from collectors.records import NUMBERS_BELOW, OUTCOMES, SECOND_NS
 from streaming.accounting import bounds
 from streaming.accounting.runs import END, FIRST, FIRST_SENT, LAST_SENT
 from streaming.accounting.window import Cell, Told, Window
@@ -53,9 +53,11 @@ def tally(window: Window, blind_ns: int) -> Tally:
 
 
 def _base(window: Window, stream: str, second: int) -> int:
-    """Where a stream was before that second of the window."""
-    before = (covered_to(cell) for at, cell in window.cells[stream].items() if at < second)
-    return max(window.bases.get(stream, 0), *before, 0)
+    """Where a stream was before that second of the window; beyond all numbers where that is not known yet."""
+    before = max((covered_to(cell) for at, cell in window.cells[stream].items() if at < second), default=0)
+    if window.revision < 0 and not before:
+        return NUMBERS_BELOW
+    return max(window.bases.get(stream, 0), before)
 
 
 def covered_to(cell: Cell) -> int:

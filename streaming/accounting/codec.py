@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +19,7 @@ VERSION: Final = 7
 _HEAD: Final = struct.Struct("<2sBxI")
 _MAGIC: Final = b"IF"
 _ENCODER: Final = json.JSONEncoder(separators=(",", ":"))
+_WAY_OUT: Final = "begin a new checkpoint, which is rebuilt from Kafka"
 _LARGE: Final = 255  # in a byte: the number stands among the large ones
 
 
@@ -64,6 +67,17 @@ class _Reader:
         return self.data[self.place - count : self.place]
 
 
+@contextmanager
+def undamaged(what: str) -> Iterator[None]:
+    """BadState for whatever is raised by the way: bytes may be damaged anywhere."""
+    try:
+        yield
+    except BadState:
+        raise
+    except Exception as error:
+        raise BadState(f"{what} is damaged ({type(error).__name__}: {error}): {_WAY_OUT}") from error
+
+
 def pack(meta: Any, arrays: bytes = b"") -> bytes:
     text = _ENCODER.encode(meta).encode()
     return _HEAD.pack(_MAGIC, VERSION, len(text)) + text + arrays
@@ -74,21 +88,21 @@ def unpack(data: bytes) -> tuple[Any, int]:
     try:
         magic, version, length = _HEAD.unpack_from(data)
     except struct.error:
-        raise BadState("the kept state is cut off") from None
+        raise BadState(f"the kept state is cut off: {_WAY_OUT}") from None
     if magic != _MAGIC:
-        raise BadState("the kept state is not of this program")
+        raise BadState(f"the kept state is not of this program: {_WAY_OUT}")
     if version != VERSION:
         raise BadState(
             f"the kept state has version {version}, this program knows {VERSION}: go on with the program "
-            "that wrote it, or begin a new checkpoint, which is rebuilt from Kafka"
+            f"that wrote it, or {_WAY_OUT}"
         )
     end = _HEAD.size + length
     if end > len(data):
-        raise BadState("the kept state is cut off")
+        raise BadState(f"the kept state is cut off: {_WAY_OUT}")
     try:
         return json.loads(data[_HEAD.size : end]), end
     except ValueError as error:
-        raise BadState(f"the kept state is damaged: {error}") from None
+        raise BadState(f"the kept state is damaged ({error}): {_WAY_OUT}") from None
 
 
 def dump_window(window: Window) -> bytes:
@@ -118,6 +132,11 @@ def dump_window(window: Window) -> bytes:
 
 
 def load_window(data: bytes) -> Window:
+    with undamaged("a kept window"):
+        return _load_window(data)
+
+
+def _load_window(data: bytes) -> Window:
     meta, place = unpack(data)
     reader = _Reader(data, place)
     start_ns, measured, cells, *rest = meta

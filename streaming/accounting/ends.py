@@ -62,6 +62,7 @@ class End:
     open_ns: int | None = None  # a gap reaches until the frontier is beyond this
     gaps: spans.Spans = field(default_factory=list)
     detached: spans.Spans = field(default_factory=list)
+    lost_ns: int | None = None  # a declared gap reaches until a record's frontier is beyond this
 
     @classmethod
     def first_seen(cls, header: Header) -> End:
@@ -85,6 +86,11 @@ class End:
     def newest_ns(self) -> int:
         """The frontier of its newest record, whatever is missing before."""
         return self.ranges[-1].last_frontier_ns
+
+    @property
+    def known_ns(self) -> int:
+        """Of no later time did any record of it tell."""
+        return max(self.newest_ns, self.reach_ns)
 
     @property
     def said_bye(self) -> bool:
@@ -118,8 +124,13 @@ class End:
         if self.open_ns is not None and self.frontier_ns > self.open_ns:
             spans.add(self.gaps, self.open_ns, self.frontier_ns, SPANS)
             self.open_ns = None
-        if any(gap.to_ns >= header.frontier_ns for gap in header.gaps):
-            self.open_ns = self.frontier_ns
+        # A hole before them may hold the frontier back: of declared ones the records' own frontiers count.
+        if self.lost_ns is not None and frontier > self.lost_ns:
+            spans.add(self.gaps, self.lost_ns, frontier, SPANS)
+            self.lost_ns = None
+        to_ns = max((gap.to_ns for gap in header.gaps), default=-1)
+        if to_ns >= header.frontier_ns and self.lost_ns is None:
+            self.lost_ns = to_ns - self.late_by_ns
         self.reach_ns = max(self.reach_ns, reach_ns(header))
         if header.kind == "bye":
             self.bye = header.number
@@ -192,7 +203,7 @@ class End:
                 self.oldest_due_ns,
                 self.clock,
             ),
-            *(self.late_by_ns, self.early_by_ns, self.open_ns, self.gaps, self.detached),
+            *(self.late_by_ns, self.early_by_ns, self.open_ns, self.gaps, self.detached, self.lost_ns),
         ]
 
     @classmethod

@@ -29,6 +29,11 @@ class Shown:
         self._counted: dict[int, tuple[int, dict[int, int]]] = {}  # sent, and pending by second
         self.last_received_ns: int | None = None
 
+    def received(self, at_ns: int) -> None:
+        """A message, at that time."""
+        if at_ns:
+            self.last_received_ns = max(self.last_received_ns or 0, at_ns)
+
     def changed(self, start: int) -> None:
         self._counted.pop(start, None)
 
@@ -74,9 +79,6 @@ class Shown:
         pending: dict[int, int] = {}
         newest: Window | None = None
         for window in windows:
-            received_ns = window.samples.last_received_ns
-            if received_ns:
-                self.last_received_ns = max(self.last_received_ns or 0, received_ns)
             _, by_second = self._count(window)
             for second, count in by_second.items():
                 pending[second] = pending.get(second, 0) + count

@@ -59,7 +59,7 @@ class Members:
         if end.said_bye:
             return Life(end.start_ns, frontier, None)
         limit = frontier + self.rules.gone_after_ns
-        if self._lives(end):
+        if self.lives(end):
             return Life(end.start_ns, None, None)
         successor = self._successors.get(end.key)
         if successor is not None:
@@ -83,9 +83,9 @@ class Members:
 
     def living(self) -> list[End]:
         """Those that may still tell something."""
-        return [end for end in self.ends.values() if self._lives(end)]
+        return [end for end in self.ends.values() if self.lives(end)]
 
-    def _lives(self, end: End) -> bool:
+    def lives(self, end: End) -> bool:
         """Whether its life has no end; asked for each record."""
         if end.frontier_ns + self.rules.gone_after_ns <= self.newest_ns or end.said_bye:
             return False
@@ -143,13 +143,17 @@ class Members:
         """Whether what an end tells until then cannot concern any window from `kept_ns` on."""
         return reach_ns + self.rules.gone_after_ns < kept_ns
 
+    def drop(self, end: End) -> None:
+        del self.ends[end.key]
+        self._link()
+
     def forget(self, kept_ns: int) -> None:
         """Drop what only concerned windows before."""
         dropped = []
         for end in self.ends.values():
             end.forget(kept_ns)
             # Later than `is_past` by as much again: repeats of its records must not make it anew.
-            if self.is_past(max(end.newest_ns, end.reach_ns) + self.rules.gone_after_ns, kept_ns):
+            if self.is_past(end.known_ns + self.rules.gone_after_ns, kept_ns):
                 dropped.append(end.key)
         for key in dropped:
             del self.ends[key]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from collectors.paths import Rules
 from collectors.records import SECOND_NS, Header, Record
@@ -33,6 +33,7 @@ class PathState:
         self.name: Final = name
         self.rules: Final = rules
         self.rejection: Rejected | None = None
+        self.is_anew = False  # what was kept was made by other rules
         self.last_append_ns = 0
         self.counters: dict[str, int] = dict.fromkeys(COUNTERS, 0)
         self._about: About | None = None
@@ -48,30 +49,40 @@ class PathState:
 
     def apply(self, record: Record, append_ns: int) -> list[bytes]:
         """Take in a record, as its partition's next one of this path; the rows it makes final, encoded."""
+        header = record.header
         self.rejection = None
         self.last_append_ns = max(self.last_append_ns, append_ns)
         try:
             check(record, self.name, append_ns)
-            end = self._end(record.header)
         except Rejected as rejected:
             self.rejection = rejected
             return []
+        end = self._end(header)
         if end is None:
             return []
-        if not end.ranges and self._members.is_past(reach_ns(record.header), self._windows.kept_ns):
-            self._pass_over(record)
-            return []
+        if not end.ranges:
+            if self._members.is_past(reach_ns(header), self._windows.kept_ns):
+                self._pass_over(record)
+                return []
+            if len(self._members.ends) >= bounds.ENDS and not self._make_room():
+                self.rejection = Rejected("ends", f"more than {bounds.ENDS} ends within the horizon")
+                end.take(header, set())
+                return self._let_pass(end)
         try:
             self._take_rows(record)
         except TooMuch as problem:
             self.rejection = Rejected(problem.reason, str(problem))
-            self._miss_rows(end, record.header.second)
-        told_before_ns = self._take_header(end, record.header)
-        self._touch(told_before_ns, end.frontier_ns)
-        for other, before_ns in self._members.notice(end):
-            self._touch(before_ns, other.frontier_ns)
-        self._take_foreign(end, record.header.foreign)
-        return self._advance()
+            self._miss_rows(end, header.second)
+        told_ns = self._take_header(end, header)
+        if header.gaps or header.detached:
+            spans_ns = [gap.from_ns for gap in header.gaps] + [span.from_ns for span in header.detached]
+            told_ns = min(told_ns, min(spans_ns) - end.late_by_ns)
+        self._touch(told_ns, end.frontier_ns)
+        try:
+            self._take_foreign(end, header.foreign)
+        except TooMuch as problem:
+            self.rejection = Rejected(problem.reason, str(problem))
+        return self._let_pass(end)
 
     def live(self) -> LiveRow | None:
         """What is known now; None before the first record."""
@@ -118,12 +129,18 @@ class PathState:
 
         State that was made by other rules only hands on its counters: the path is then joined midway.
         """
-        (made_by, length_ns), windows, counted, about, members, carried, shown = codec.unpack(header)[0]
+        with codec.undamaged(f"the kept state of path {name}"):
+            return cls._loaded(name, rules, codec.unpack(header)[0], loader)
+
+    @classmethod
+    def _loaded(cls, name: str, rules: Rules, kept: list[Any], loader: Loader) -> PathState:
+        (made_by, length_ns), windows, counted, about, members, carried, shown = kept
         state = cls(name, rules)
         state.last_append_ns, state.counters = counted
         if made_by != rules.hash() or length_ns != rules.window_ns:
             state._windows.loader = loader
             state._windows.forget_kept(windows, length_ns)
+            state.is_anew = True
             return state
         state._windows.load(windows, loader)
         state._about = None if about is None else About(*about)
@@ -141,13 +158,28 @@ class PathState:
             return None
         end = self._members.ends.get((header.role, header.name, header.run))
         if end is None:
-            if len(self._members.ends) >= bounds.ENDS:
-                raise Rejected("ends", f"more than {bounds.ENDS} ends within the horizon")
             return End.first_seen(header)
         if end.seen(header.number):
             self.counters["repeats"] += 1
             return None
         return end
+
+    def _make_room(self) -> bool:
+        """Forget the end that ended first, and all windows that it may concern; False where none may go."""
+        windows, members = self._windows, self._members
+        frontier_ns = members.frontier_ns()
+        ended = [end for end in members.ends.values() if not members.lives(end)]
+        if not ended or windows.first_ns is None or windows.next_ns < members.settled_ns(frontier_ns):
+            return False
+        oldest = min(ended, key=lambda end: (end.known_ns, end.key))
+        kept_ns = windows.start_of(oldest.known_ns + self.rules.gone_after_ns) + windows.length_ns
+        if frontier_ns is None:
+            kept_ns = min(kept_ns, windows.next_ns)  # where none lives there is nothing to wait for
+        if kept_ns > windows.next_ns:
+            return False
+        windows.forget_before(kept_ns)
+        members.drop(oldest)
+        return True
 
     def _take_rows(self, record: Record) -> None:
         header = record.header
@@ -163,6 +195,7 @@ class PathState:
         if record.received is not None:
             self.counters["samples"] += samples
             window.receive(header, record.received)
+            self._shown.received(window.samples.last_received_ns)
         elif record.ledger is not None:
             window.tell(header, record.ledger)
 
@@ -193,8 +226,9 @@ class PathState:
         end.take(header, senders)
         if end.base:
             first_ns = end.ranges[0].first_frontier_ns
-            spans.add(end.gaps, end.start_ns, first_ns, bounds.SPANS)
-            end.open_ns = first_ns
+            spans.add(end.gaps, end.start_ns, end.frontier_ns, bounds.SPANS)
+            if end.frontier_ns <= first_ns:
+                end.open_ns = first_ns
             if self._windows.first_ns is None:
                 self._not_before_ns = max(self._not_before_ns, first_ns + self.rules.gone_after_ns)
         self._members.add(end)
@@ -232,6 +266,12 @@ class PathState:
         first = windows.start_of(from_ns - rules.settle_ns)
         last = min(to_ns + rules.gone_after_ns, windows.next_ns)
         windows.revise.update(range(max(first, windows.kept_ns), last, rules.window_ns))
+
+    def _let_pass(self, end: End) -> list[bytes]:
+        """The time that an end's newest record tells of."""
+        for other, before_ns in self._members.notice(end):
+            self._touch(before_ns, other.frontier_ns)
+        return self._advance()
 
     def _advance(self) -> list[bytes]:
         """Windows that became final, in order, then revisions of earlier ones."""

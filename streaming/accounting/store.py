@@ -47,17 +47,19 @@ class Windows:
 
     def to_change(self, start: int) -> Window:
         """A window whose data are about to change."""
-        self._changed.add(start)
         if self.first_ns is not None and start < self.next_ns:
+            self._changed.add(start)
             window = self.final(start)
             remember_classes(window)
             self.revise.add(start)
             return window
         window_or_none = self._at_hand.get(start)
         if window_or_none is not None:
+            self._changed.add(start)
             return window_or_none
-        if len(self._at_hand) >= bounds.WINDOWS:
+        if len(self._at_hand) >= bounds.WINDOWS and len(self.open()) >= bounds.WINDOWS:
             raise TooMuch("windows", f"more than {bounds.WINDOWS} windows at a time")
+        self._changed.add(start)
         window = self._at_hand[start] = Window(start)
         return window
 
@@ -85,8 +87,8 @@ class Windows:
 
     def leap(self, start: int) -> None:
         """Pass over windows that nothing is known of."""
-        self.next_ns = start
-        self.forget_before(start)
+        self.forget_before(self.next_ns)
+        self.next_ns = self.kept_ns = start
 
     def forget_before(self, kept_ns: int) -> None:
         while self.kept_ns < kept_ns:

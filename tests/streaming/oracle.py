@@ -49,7 +49,7 @@ class Oracle(RowOracle):
                     else:
                         self.beyond_horizon += len(record.received.seq)
                 return []
-        elif header.number in end.frontiers:
+        elif header.number in end.frontiers or header.number in end.gone_numbers:
             self.repeats += 1
             return []
         self.senders, self.receivers = header.senders, header.receivers

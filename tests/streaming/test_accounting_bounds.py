@@ -12,6 +12,7 @@ from writing import RULES, Path, finish, gap, ns, pair
 from collectors.record_codec import encode
 from collectors.records import SECOND_NS, Clock, Record
 from streaming.accounting import Accountant, PathState, bounds, ends
+from streaming.histogram import BUCKETS
 
 
 def rejected(path: Path) -> str | None:
@@ -111,7 +112,7 @@ def test_a_forged_number_alone_in_its_second_is_not_taken_for_so_many_sent() -> 
 def test_a_ledger_over_absurdly_many_numbers_is_refused() -> None:
     """One run can claim 2^60 messages in a second."""
     path, sender, _ = pair()
-    sender.ledger(0, [(0, 1 << 60, "accepted")], 1.0)
+    sender.ledger(0, [(0, 1 << 60, "accepted")], 1.0, due=1)
     assert rejected(path) == "numbers"
 
 
@@ -206,3 +207,84 @@ def test_a_window_is_a_whole_number_of_seconds() -> None:
     """Ledgers are kept by the second."""
     with pytest.raises(ValueError, match="whole number of seconds"):
         PathState("p", replace(RULES, window_ns=1_500_000_000))
+
+
+def test_a_flood_of_windows_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is refused leaves the state as it was, and whatever a record asks for is refused alike."""
+    monkeypatch.setattr(bounds, "WINDOWS", 40)
+    path, sender, receiver = pair()
+    for place in range(bounds.WINDOWS + 1):
+        receiver.received(sender, -5 * place, [0], 1.0)
+    assert rejected(path) == "windows"
+    receiver.alive(500.0, foreign=1)
+    assert rejected(path) == "windows"
+    assert ns(0.0) in path.state.dirty_windows()
+
+
+def test_final_windows_at_hand_are_no_reason_to_refuse(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How many there are depends on when the state was last put away."""
+    monkeypatch.setattr(bounds, "WINDOWS", 20)
+    path, sender, receiver = pair(Path(replace(RULES, window_ns=SECOND_NS)))
+    for second in range(60):
+        receiver.received(sender, second, [second], second + 1.0)
+        sender.ledger(second, [(second, 1, "accepted")], second + 1.0)
+        assert rejected(path) is None
+    assert sum(row["classes"]["received"] for row in path.rows) == len(path.rows) == 50
+
+
+def test_a_clock_that_began_years_ago_costs_no_memory() -> None:
+    """As of a host that boots in 1970, until a time server is heard."""
+    path = Path()
+    years = -20 * 365.25 * 86_400
+    ends_there = path.end("sender", "s", start=years), path.end("receiver", "r", start=years)
+    for until in (1.0, 100.0):
+        finish(*ends_there, until=years + until)
+    for end in ends_there:
+        end.bye(years + 101.0)
+    tracemalloc.start()
+    sender, receiver = path.end("sender", "s"), path.end("receiver", "r")
+    for until in (0.0, 30.0, 31.0):
+        finish(sender, receiver, until=until)
+    assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    tracemalloc.stop()
+    assert path.rows[-1]["window_start_ns"] == ns(15.0)
+
+
+def test_a_path_full_of_ended_ends_has_room_for_new_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A probe that is started again and again ends one day, and then the path must not stay mute."""
+    monkeypatch.setattr(bounds, "ENDS", 40)
+    path, at = Path(), 0.0
+    for _ in range(40):
+        both = path.end("sender", "s", start=at), path.end("receiver", "r", start=at)
+        finish(*both, until=at + 1.0)
+        at += 3.0
+    assert len(path.state.dump_header()) < 40_000
+    both = path.end("sender", "s", start=at), path.end("receiver", "r", start=at)
+    for second in range(1, 200):
+        finish(*both, until=at + second)
+        if second > 100:
+            assert rejected(path) is None
+    assert path.rows[-1]["window_start_ns"] == ns((at + 199 - 15) // 5 * 5)
+    assert path.rows[-1]["complete"]
+    starts = [row["window_start_ns"] for row in path.rows if row["revision"] == 0]
+    assert starts == [ns(5.0 * place) for place in range(len(starts))]
+
+
+def test_the_largest_row_fits_into_a_record_of_kafka() -> None:
+    """Names of others, as many and as long as they may be: a row that Kafka refuses would stop the job."""
+    path = Path(mesh="m" * 192, source="\U0001f600" * 192, target="\U0001f600" * 192, address="\x01" * 1_024)
+    sender, receiver = path.end("sender"), path.end("receiver")
+    finish(sender, receiver, until=0.0)
+    for number in range(bounds.ENDS - 2):
+        path.end("receiver", "\U0001f600" * 187 + f"{number:05}").alive(1.0)
+    for number in range(bounds.ROUTES + 1):
+        receiver.received(
+            sender, 0, [number], 1.0, routes={"\U0001f600" * 505 + f"{number:07}": (1 << 40) - 1}
+        )
+    state = path.state
+    assert rejected(path) is None
+    found = [
+        row for end in (sender, receiver) for row in state.apply(Record(end.header("alive", 90.0)), ns(90))
+    ]
+    assert max(map(len, found)) > 500_000
+    assert max(map(len, found)) + 4 * BUCKETS * 3 < 1_048_576 - 1_000

@@ -201,3 +201,40 @@ def test_a_multicast_message_that_another_receiver_refused_is_received_here() ->
     receiver.received(sender, 0, [1], 1.0)
     finish(sender, receiver)
     assert path.row(0)["classes"] == {"received": 1, "refused": 1, "lost": 0, "unobserved": 0}
+
+
+def test_a_gap_declared_after_a_hole_without_a_word_lasts_as_long_as_without_the_hole() -> None:
+    """The hole holds back the end's frontier; the records that declare and close the gap have their own."""
+    for holes in (0, 1):
+        path = Path(receivers=2)
+        sender, one, other = path.end("sender"), path.end("receiver"), path.end("receiver", "receiver-1")
+        finish(sender, one, other, until=0.0)
+        one.alive(1.0)
+        one.skip(holes)
+        one.alive(2.0)
+        number = one.number
+        one.skip()
+        one.alive(4.0, gaps=(gap(number, number, 2.0, 4.0),))
+        one.alive(7.0)
+        sender.ledger(6, [(0, 3, "accepted")], 7.0)
+        for second in range(8, 100):
+            finish(sender, one, other, until=float(second))
+        row = path.row(5)
+        assert row["classes"] == {"received": 0, "refused": 0, "lost": 0, "unobserved": 3}, holes
+        assert "receiver_gap" in row["flags"]
+
+
+def test_an_end_joined_midway_has_no_longer_a_gap_for_a_declared_one() -> None:
+    """Until its first frontier, and what it declares; not until the next record's."""
+    path = Path(receivers=2)
+    sender, receiver = path.end("sender"), path.end("receiver")
+    for until in (0.0, 20.0, 31.0):
+        finish(sender, receiver, until=until)
+    other = path.end("receiver", "receiver-1", start=30.0)
+    other.skip(3)
+    other.alive(33.0, gaps=(gap(2, 2, 31.0, 32.0),))
+    sender.ledger(32, [(0, 2, "accepted")], 33.0)
+    sender.ledger(33, [(2, 2, "accepted")], 34.0)
+    for second in range(34, 60):
+        finish(sender, receiver, other, until=float(second))
+    assert path.row(30)["classes"] == {"received": 0, "refused": 0, "lost": 2, "unobserved": 2}

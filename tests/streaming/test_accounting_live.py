@@ -122,3 +122,24 @@ def test_the_last_arrival_is_exact_however_narrow_the_columns_are() -> None:
     path, sender, receiver = pair()
     receiver.received(sender, 1, [0], 4.0, sent=[1.00006], latency=2.147483)
     assert live(path)["last_received_ns"] == ns(1.00006 + 2.147483)
+
+
+def test_without_a_ledger_numbers_count_from_the_first_that_came() -> None:
+    """Where the stream was before is known when the window is final; it sent more than this, but not now."""
+    path, sender, receiver = pair()
+    sent = [3_600 + place / 10 for place in range(5)]
+    receiver.received(sender, 3_600, range(36_000, 36_005), 3_600.5, sent=sent)
+    assert (live(path)["sent"], live(path)["received"]) == (5, 5)
+    sender.ledger(3_600, [(36_000, 7, "accepted")], 3_601.0)
+    assert (live(path)["sent"], live(path)["received"]) == (7, 5)
+    receiver.received(sender, 3_601, range(36_009, 36_012), 3_601.5)
+    assert live(path)["sent"] == 7 + 5
+
+
+def test_the_last_arrival_is_known_whenever_somebody_asks_first() -> None:
+    """Its window may be final by then."""
+    path, sender, receiver = pair()
+    receiver.received(sender, 0, [0], 1.0, latency=0.1)
+    sender.ledger(0, [(0, 1, "accepted")], 1.0)
+    finish(sender, receiver, until=40.0)
+    assert live(path)["last_received_ns"] == ns(0.1)

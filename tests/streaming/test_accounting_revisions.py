@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from writing import Path, Writer, finish, ns, pair
+from writing import Path, Writer, finish, gap, ns, pair, span
 
 
 def first(path: Path) -> list[int]:
@@ -98,3 +98,28 @@ def test_beyond_the_horizon_nothing_changes_and_samples_are_counted() -> None:
     assert first(path) == [0]
     assert path.state.counters["beyond_horizon"] == 2
     assert ns(0) in path.state.forgotten_windows()
+
+
+def test_a_gap_told_of_time_that_was_measured_changes_windows_that_were_final() -> None:
+    """A record that the sink gave up although Kafka had taken it."""
+    path, sender, receiver = pair()
+    sender.ledger(0, [(0, 3, "accepted")], 1.0)
+    receiver.alive(1.0)
+    number = receiver.number
+    finish(sender, receiver)
+    assert path.row(0)["classes"]["lost"] == 3
+    receiver.alive(17.0, gaps=(gap(number, number, 0.5, 16.0),))
+    finish(sender, receiver, until=18.0)
+    assert path.row(0)["classes"]["unobserved"] == 3
+    assert path.row(0)["moves"] == {"lost>unobserved": 3}
+
+
+def test_a_detachment_told_late_changes_windows_that_were_final() -> None:
+    """It was longer than the windows that it began in took to become final."""
+    path, sender, receiver = pair()
+    sender.ledger(0, [(0, 3, "accepted")], 1.0)
+    finish(sender, receiver)
+    assert path.row(0)["lost_detached"] == 0
+    receiver.alive(17.0, detached=(span(0.0, 16.5),))
+    finish(sender, receiver, until=18.0)
+    assert (path.row(0)["lost_detached"], path.revisions(0)) == (3, [0, 1])

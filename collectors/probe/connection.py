@@ -28,6 +28,7 @@ from collectors.probe.reasons import condition_text, error_text, with_hint
 _log: Final = logging.getLogger("inflight.probe")
 _STABLE_SECONDS: Final = 10.0
 _OPEN_SECONDS: Final = 10.0
+_ATTACH_SECONDS: Final = 30.0
 
 
 class Connection:
@@ -151,6 +152,11 @@ class Connection:
         if writable and self._pipe.is_open:
             self.touch()
 
+    def _misunderstood(self, error: Exception) -> None:
+        """What a peer said of the connection or a link is not known then: begin anew."""
+        _log.warning("%s says what is not understood: %s: %s", self.url, type(error).__name__, error)
+        self._lost(f"{self.url}: not understood")
+
     def _read(self) -> None:
         try:
             count = self._pipe.read()
@@ -189,11 +195,12 @@ class Connection:
         if collector is None:
             return
         peek, pop, kind_of = lib.pn_collector_peek, lib.pn_collector_pop, lib.pn_event_type
-        while True:
+        while collector is self._collector:
             event = peek(collector)
             if not event:
                 return
             kind = kind_of(event)
+            problem: Exception | None = None
             try:
                 if kind == c.PN_DELIVERY:
                     delivery = lib.pn_event_delivery(event)
@@ -205,9 +212,19 @@ class Connection:
                     if link is not None:
                         link.on_flow()
                 elif kind in _RARE:
-                    _RARE[kind](self, event)
+                    problem = self._rare(kind, event)
             finally:
                 pop(collector)  # also after an error: it must not come again and again
+            if problem is not None:
+                self._misunderstood(problem)
+
+    def _rare(self, kind: int, event: Any) -> Exception | None:
+        """What went wrong, and left half of it undone."""
+        try:
+            _RARE[kind](self, event)
+        except Exception as error:  # noqa: BLE001 -- of whatever kind
+            return error
+        return None
 
     def _on_open(self, event: Any) -> None:  # noqa: ARG002 -- as its neighbours
         self._cancel_opening()
@@ -220,9 +237,9 @@ class Connection:
             self._attach(link)
 
     def _on_close(self, event: Any) -> None:  # noqa: ARG002
-        condition = self._engine.remote_condition
+        text = condition_text(lambda: self._engine.remote_condition)
         self._engine.close()
-        if not self._closing and (text := condition_text(condition)):
+        if not self._closing and text:
             _log.warning("%s closes the connection: %s", self.url, text)
 
     def _on_link_open(self, event: Any) -> None:
@@ -235,13 +252,10 @@ class Connection:
     def _on_link_close(self, event: Any) -> None:
         pointer = lib.pn_event_link(event)
         link = self._by_pointer.pop(pointer, None)
-        condition = lib.pn_link_remote_condition(pointer)
-        name = c.pn_condition_get_name(condition)
-        text = c.pn_condition_get_description(condition)
+        reason = condition_text(lambda: _Condition(lib.pn_link_remote_condition(pointer)))
         self._free(pointer)
         if link is not None and not self._closing:
-            reason = f"{name}: {text}" if name else "the peer detached the link"
-            link.on_lost(reason)
+            link.on_lost(reason or "the peer detached the link")
             engine = self._engine
             delay = random.uniform(0.5, 1.5)  # noqa: S311 -- to spread attempts
             self._loop.call_in(delay, lambda: self._reattach(link, engine))
@@ -258,7 +272,12 @@ class Connection:
         self._wrappers[pointer] = made, session
         self._by_pointer[pointer] = link
         made.open()
+        self._loop.call_in(_ATTACH_SECONDS, lambda: self._unanswered(pointer, link))
         self.touch()
+
+    def _unanswered(self, pointer: Any, link: Link) -> None:
+        if self._by_pointer.get(pointer) is link and lib.pn_link_state(pointer) & c.PN_REMOTE_UNINIT:
+            self._lost(f"{self.url}: no answer to an attach within {_ATTACH_SECONDS:g} s")
 
     def _free(self, pointer: Any) -> None:
         """Close a link and its session; the engine lets go of them when the peer has been told."""
@@ -271,10 +290,10 @@ class Connection:
     # -- the end of a connection
 
     def _why(self) -> str:
-        if self._engine is not None and (text := condition_text(self._engine.remote_condition)):
+        engine, transport = self._engine, self._transport
+        if engine is not None and (text := condition_text(lambda: engine.remote_condition)):
             return text
-        text = condition_text(self._transport.condition if self._transport is not None else None)
-        return with_hint(text, self._peer)
+        return with_hint(condition_text(lambda: transport and transport.condition), self._peer)
 
     def _cancel_opening(self) -> None:
         if self._opening is not None:
@@ -318,6 +337,14 @@ class Connection:
             _log.warning("%s: %s", "connection lost" if was_open else "no connection", reason)
         self.problem = reason
         self._dialler.dial_later()
+
+
+class _Condition:
+    """Of an engine's object, read as proton's own class reads it."""
+
+    def __init__(self, condition: Any) -> None:
+        self.name = c.pn_condition_get_name(condition)
+        self.description = c.pn_condition_get_description(condition)
 
 
 _RARE: Final[dict[int, Callable[[Connection, Any], None]]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any, Final
 
 from collectors.amqp import Options
@@ -34,8 +35,12 @@ _HINTS: Final = (
 )
 
 
-def condition_text(condition: Any) -> str:
+def condition_text(ask: Callable[[], Any]) -> str:
     """What a peer, or the engine, says of an end; nothing where it says nothing."""
+    try:
+        condition = ask()
+    except UnicodeDecodeError:
+        return "a reason that is no UTF-8"
     if condition is None or not condition.name:
         return ""
     return f"{condition.name}: {condition.description}" if condition.description else str(condition.name)

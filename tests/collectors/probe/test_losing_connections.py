@@ -15,10 +15,11 @@ from typing import Any
 import pytest
 from certificates import Authority
 from helpers import wait_until
+from proton import Condition, Connection, Endpoint, Transport
 from standin_clients import StandIn
 
 from collectors.probe import clock as clocks
-from collectors.probe import dial, limits
+from collectors.probe import connection, dial, limits
 from collectors.probe.clock import RunClock
 
 _SECOND = 1_000_000_000
@@ -257,3 +258,108 @@ paths: {{p: {{from: a, to: a, address: closest/tls, rate: 100/s, count: 20}}}}
     wait_until(lambda: "unauthorized" in " ".join(refused.prober.problems()), 20, "the login to be refused")
     refused.finish()
     router.stop()
+
+
+class _Evil(threading.Thread):
+    """A peer whose name is no UTF-8, or its reason to close each connection; it answers no attach."""
+
+    def __init__(self, place: str) -> None:
+        super().__init__(daemon=True)
+        self._place = place
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.port = int(self._server.getsockname()[1])
+        self.served = 0
+
+    def run(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self._server.accept()
+                threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+                self.served += 1
+
+    def close(self) -> None:
+        self._server.close()
+
+    def _serve(self, client: socket.socket) -> None:
+        engine, transport = Connection(), Transport(Transport.SERVER)
+        engine.container = "xxxxxxxx" if self._place == "container" else "evil"
+        engine.condition = Condition("amqp:x", "xxxxxxxx" if self._place == "reason" else "go away")
+        transport.bind(engine)
+        engine.open()
+        if self._place == "reason":
+            engine.close()
+        data = b" "
+        client.settimeout(0.2)
+        while data:  # until the other side has had enough
+            while (count := transport.pending()) > 0:
+                client.sendall(transport.peek(count).replace(b"xxxxxxxx", b"\xff" * 8))
+                transport.pop(count)
+            try:
+                data = client.recv(4_096)
+            except TimeoutError:
+                transport.tick(time.monotonic())  # it is alive, whatever else
+                continue
+            if transport.capacity() > 0:
+                transport.push(data)
+            session = engine.session_head(Endpoint.LOCAL_UNINIT)
+            if session is not None:
+                session.open()
+
+
+@pytest.mark.parametrize("place", ["container", "reason"])
+def test_a_peer_whose_words_are_no_text_is_left_for_the_next(router: StandIn, run: Any, place: str) -> None:
+    """Whatever it says, the probe goes to the next URL, and does not say the same for ever."""
+    evil = _Evil(place)
+    evil.start()
+    measured = run(_config(evil.port, router.port, address=f"closest/evil-{place}", rate="100/s"))
+    wait_until(lambda: measured.received > 50, 30, "messages over the other peer")
+    assert evil.served < 20
+    measured.finish()
+    evil.close()
+
+
+class _Garbler(_Cutter):
+    """Passes bytes on to a router; while it is told to, its dynamic addresses come as no text."""
+
+    def _pass(self, client: socket.socket) -> None:
+        with (
+            client,
+            socket.create_connection(("127.0.0.1", self._to)) as router,
+            contextlib.suppress(OSError),
+        ):
+            while True:
+                for source in select.select([client, router], [], [], 1)[0]:
+                    data = source.recv(65_536)
+                    if not data:
+                        return
+                    if source is router and self.cutting and b"/temp." in data:
+                        self.cuts += 1
+                        data = data.replace(b"/temp.", b"/\xff\xff\xff\xff.")
+                    (router if source is client else client).sendall(data)
+
+
+def test_an_address_that_is_no_text_is_asked_for_again(router: StandIn, run: Any) -> None:
+    """Links whose answer was not understood are made anew, on a new connection."""
+    garbler = _Garbler(router.port, 0)
+    garbler.start()
+    measured = run(_config(garbler.port, address="closest/garbled", rate="100/s"))
+    wait_until(lambda: garbler.cuts >= 2, 30, "addresses to be garbled")
+    garbler.cutting = False
+    before = measured.received
+    wait_until(lambda: measured.received > before + 50, 30, "messages")
+    measured.finish()
+    garbler.close()
+
+
+def test_a_peer_that_answers_no_attach_is_left_for_the_next(
+    router: StandIn, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether it never does, or its answer was lost on the way."""
+    monkeypatch.setattr(connection, "_ATTACH_SECONDS", 1.0)
+    mute = _Evil("nothing")
+    mute.start()
+    measured = run(_config(mute.port, router.port, address="closest/mute", rate="100/s"))
+    wait_until(lambda: measured.received > 50, 30, "messages over the other peer")
+    assert mute.served
+    measured.finish()
+    mute.close()

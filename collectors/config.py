@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path as File
-from typing import Annotated, Any, Final, Literal, get_args
+from typing import Annotated, Final, Literal, get_args
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -20,56 +20,98 @@ from collectors import units
 Mechanism = Literal["PLAIN", "SCRAM-SHA-1", "SCRAM-SHA-256", "SCRAM-SHA-512", "EXTERNAL", "ANONYMOUS"]
 MECHANISMS: Final[tuple[Mechanism, ...]] = get_args(Mechanism)
 MIN_SIZE_BYTES: Final = 64  # the probe's own fields
+MAX_SIZE_BYTES: Final = 100_000_000
+MAX_TTL_NS: Final = 49 * 86_400_000_000_000  # 32 bits of ms
+MAX_CREDIT: Final = (1 << 31) - 1
 _BUDGET_NS: Final = units.duration_ns("30d")
 NAME_LENGTH: Final = 128
+ADDRESS_LENGTH: Final = 512
 
 
-def _url(*schemes: str) -> Any:
-    def check(value: str) -> str:
-        try:
-            parts = urlsplit(value)
-            valid = (
-                parts.scheme in schemes and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-            )
-        except ValueError:
-            valid = False
-        if not valid:
-            raise ValueError(f"{value!r} is not a URL like {schemes[-1]}://host:port")
-        if parts.username or parts.password:
-            raise ValueError("a URL must not hold a user or a password; use `sasl` or `auth` with a file")
-        return value
-
-    return AfterValidator(check)
+def amqp_url(value: str) -> str:
+    """ValueError where it is none of a router or broker."""
+    if "?" in value or "#" in value:
+        raise ValueError("a URL of AMQP ends with the port: settings are written beside it")
+    return _url(value, "amqp", "amqps")
 
 
-def _name(value: str) -> str:
+def http_url(value: str) -> str:
+    """ValueError where it is none."""
+    return _url(value, "http", "https")
+
+
+def address(value: str) -> str:
+    """ValueError where it is none of a message."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError("an address is of UTF-8") from None
+    if not 1 <= len(value) <= ADDRESS_LENGTH:
+        raise ValueError(f"an address has 1 to {ADDRESS_LENGTH} characters")
+    return value
+
+
+def _url(value: str, *schemes: str) -> str:
+    if "@" in value:  # before it is repeated anywhere
+        raise ValueError("a URL must not hold a user or a password; use `sasl` or `auth` with a file")
+    try:
+        parts = urlsplit(value)
+        valid = parts.scheme in schemes and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        valid = False
+    if not valid or not value.isprintable() or " " in value:
+        raise ValueError(f"{value!r} is not a URL like {schemes[-1]}://host:port")
+    return value
+
+
+def name(value: str) -> str:
+    """ValueError where it is none."""
     if not value or len(value) > NAME_LENGTH or not value.isprintable():
         raise ValueError(f"a name has 1 to {NAME_LENGTH} printable characters")
     return value
 
 
-def _listen(value: str) -> str:
+def listen_address(value: str) -> str:
+    """ValueError where it is none."""
     host, _, port = value.rpartition(":")
-    if not host or not port.isdigit() or int(port) >= 1 << 16:
+    if not host or not _is_number(port) or int(port) >= 1 << 16:
         raise ValueError(f"{value!r} is not an address to listen on like 127.0.0.1:9750")
     return value
 
 
 def _server(value: str) -> str:
     host, _, port = value.rpartition(":")
-    if not host or not port.isdigit() or not 0 < int(port) < 1 << 16:
-        raise ValueError(f"{value!r} is not a Kafka server like kafka-1:9092")
+    if "@" in value or not host or not _is_number(port) or not 0 < int(port) < 1 << 16:
+        raise ValueError(f"{value.rpartition('@')[2]!r} is not a Kafka server like kafka-1:9092")
     return value
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal()
+
+
+def message_size(value: object) -> int:
+    """Bytes; ValueError where a message cannot be so long."""
+    size = units.size_bytes(value)
+    if not MIN_SIZE_BYTES <= size <= MAX_SIZE_BYTES:
+        raise ValueError(f"{value!r}: a message has {MIN_SIZE_BYTES}B to {MAX_SIZE_BYTES // 1_000_000}MB")
+    return size
+
+
+def time_to_live(value: object) -> int:
+    """ns; ValueError where AMQP has no room for it."""
+    ns = units.duration_ns(value)
+    if ns > MAX_TTL_NS:
+        raise ValueError(f"{value!r} is too long: AMQP's time to live goes up to 49d")
+    return ns
 
 
 def _sizes(value: object) -> tuple[int, int]:
     low, dash, high = value.partition("-") if isinstance(value, str) else (value, "", "")
-    first = units.size_bytes(low)
-    last = units.size_bytes(high) if dash else first
-    if not MIN_SIZE_BYTES <= first <= last:
-        raise ValueError(
-            f"{value!r}: a message has at least {MIN_SIZE_BYTES}B, and a range its larger end last"
-        )
+    first = message_size(low)
+    last = message_size(high) if dash else first
+    if first > last:
+        raise ValueError(f"{value!r}: a range has its larger end last")
     return first, last
 
 
@@ -77,9 +119,10 @@ def _several(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
-AmqpUrl = Annotated[str, _url("amqp", "amqps")]
-HttpUrl = Annotated[str, _url("http", "https")]
-Name = Annotated[str, AfterValidator(_name)]
+AmqpUrl = Annotated[str, AfterValidator(amqp_url)]
+HttpUrl = Annotated[str, AfterValidator(http_url)]
+Name = Annotated[str, AfterValidator(name)]
+Address = Annotated[str, AfterValidator(address)]
 DurationNs = Annotated[int, BeforeValidator(units.duration_ns)]
 Profile = Annotated[tuple[units.Step, ...], BeforeValidator(units.rate_profile)]
 Sizes = Annotated[tuple[int, int], BeforeValidator(_sizes)]
@@ -87,7 +130,8 @@ Share = Annotated[float, BeforeValidator(units.share)]
 AmqpUrls = Annotated[tuple[AmqpUrl, ...], BeforeValidator(_several), Field(min_length=1)]
 Names = Annotated[tuple[Name, ...], BeforeValidator(_several), Field(min_length=1)]
 Server = Annotated[str, AfterValidator(_server)]
-Listen = Annotated[str, AfterValidator(_listen)]
+Listen = Annotated[str, AfterValidator(listen_address)]
+Ttl = Annotated[int, BeforeValidator(time_to_live)]
 
 
 class _Part(BaseModel):
@@ -190,13 +234,13 @@ class _Settings(_Part):
     rate: Profile | None = None
     arrivals: Literal["constant", "poisson"] | None = None
     size: Sizes | None = None
-    ttl: DurationNs | None = None
+    ttl: Ttl | None = None
     settle: DurationNs | None = None
     window: DurationNs | None = None
     presettled: bool | None = None
     durable: bool | None = None
     priority: Annotated[int, Field(ge=0, le=9)] | None = None
-    credit: Annotated[int, Field(gt=0)] | None = None
+    credit: Annotated[int, Field(gt=0, le=MAX_CREDIT)] | None = None
     senders: Annotated[int, Field(gt=0, le=64)] | None = None
     receivers: Annotated[int, Field(gt=0, le=64)] | None = None
     warmup: DurationNs | None = None
@@ -228,8 +272,8 @@ class PathConfig(_Settings):
 
     source: Name = Field(alias="from")
     to: Names
-    address: Annotated[str, Field(min_length=1, max_length=512)]
-    receive_address: Annotated[str, Field(min_length=1, max_length=512)] | None = None
+    address: Address
+    receive_address: Address | None = None
     selector: str | None = None
     subscription: Name | None = None  # a durable one, by this name
     via: Name | None = None

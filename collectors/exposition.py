@@ -79,7 +79,7 @@ class Exposition:
         host, _, port = listen.rpartition(":")
         try:
             self._server = _Server(host.strip("[]"), int(port), self._routes)
-        except (OSError, OverflowError) as error:
+        except (OSError, OverflowError, ValueError) as error:
             raise ListenError(
                 f"cannot listen on {listen}: {error}; give another address, or end what uses it"
             ) from None
@@ -125,6 +125,7 @@ def _ready(reason: str | None) -> Response:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
+    request_queue_size = 128  # of 5 a scrape waits seconds behind some slow clients
 
     def __init__(self, host: str, port: int, routes: Mapping[str, Route]) -> None:
         if ":" in host:

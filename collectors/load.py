@@ -5,13 +5,15 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Iterator
 from pathlib import Path as File
-from typing import Any, get_args
+from typing import Any, Final, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from collectors import paths
 from collectors.config import Config
 from collectors.yamlfile import Place, YamlFile, YamlMistake
+
+_LONGEST: Final = 16 << 20  # bytes
 
 
 class ConfigError(Exception):
@@ -25,7 +27,11 @@ class ConfigError(Exception):
 def load(file: File) -> Config:
     """The config in this file; ConfigError with every mistake where there are some."""
     try:
-        text = file.read_text(encoding="utf-8")
+        with file.open("rb") as opened:
+            data = opened.read(_LONGEST + 1)
+        if len(data) > _LONGEST:
+            raise ConfigError([f"{file}: is longer than {_LONGEST >> 20} MiB"])
+        text = data.decode()
     except OSError as error:
         raise ConfigError([f"{file}: cannot be read: {error.strerror}"]) from None
     except UnicodeDecodeError:

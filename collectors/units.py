@@ -25,6 +25,10 @@ _RATE: Final = re.compile(_NUMBER + r"\s*/\s*(s|m|h)")
 _SHARE: Final = re.compile(_NUMBER + r"\s*%")
 
 
+_FASTEST: Final = 1e9
+_LONGEST_NS: Final = 36_500 * _NS["d"]
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """A stretch of a rate profile: from one rate to another, in messages a second; the last has no end."""
@@ -42,6 +46,8 @@ def duration_ns(value: object) -> int:
     ns = int(Fraction(match[1]) * _NS[match[2]])
     if ns <= 0:
         raise ValueError(f"{value!r} must be longer than zero")
+    if ns > _LONGEST_NS:
+        raise ValueError(f"{value!r} is longer than 36500d")
     return ns
 
 
@@ -63,6 +69,8 @@ def rate_per_second(value: object) -> float:
     rate = float(match[1]) / {"s": 1, "m": 60, "h": 3600}[match[2]]
     if rate <= 0:
         raise ValueError(f"{value!r} must be above zero, or the bare 0 for as fast as possible")
+    if rate > _FASTEST:
+        raise ValueError(f"{value!r} is more than 1e9/s")
     return rate
 
 

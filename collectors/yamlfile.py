@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
 Place = tuple[str | int, ...]
+_MOST: Final = 200_000  # values, those of aliases as often as they are used: nobody writes so many
+_MERGE: Final = "tag:yaml.org,2002:merge"
 
 
 class YamlMistake(Exception):  # noqa: N818 -- it speaks of the file
@@ -25,6 +27,7 @@ class YamlFile:
         self.lines: dict[Place, int] = {(): 1}
         self.duplicates: list[Place] = []
         self.duplicate_lines: list[int] = []
+        self._left = _MOST
         try:
             loader = yaml.SafeLoader(text)
         except yaml.reader.ReaderError as error:
@@ -36,7 +39,9 @@ class YamlFile:
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             raise YamlMistake(mark.line + 1 if mark else 1, error.problem or "not YAML") from None
-        except (yaml.YAMLError, RecursionError) as error:
+        except RecursionError:
+            raise YamlMistake(1, "it is nested too deep, or an alias stands in what it is of") from None
+        except yaml.YAMLError as error:
             raise YamlMistake(1, " ".join(str(error).split())) from None
         finally:
             loader.dispose()
@@ -48,11 +53,21 @@ class YamlFile:
         return self.lines[place]
 
     def _value(self, loader: yaml.SafeLoader, node: yaml.Node, place: Place) -> Any:
+        self._left -= 1
+        if self._left < 0:
+            raise yaml.MarkedYAMLError(
+                problem=f"more than {_MOST} values, those of aliases each time", problem_mark=node.start_mark
+            )
         self.lines.setdefault(place, node.start_mark.line + 1)
         if isinstance(node, yaml.MappingNode):
             result: dict[Any, Any] = {}
             for key_node, value_node in node.value:
-                key = loader.construct_object(key_node, deep=True)
+                if key_node.tag == _MERGE:
+                    raise yaml.MarkedYAMLError(
+                        problem="merge keys (`<<`) are not read: write out what they stand for",
+                        problem_mark=key_node.start_mark,
+                    )
+                key = _made(loader, key_node)
                 if not isinstance(key, str | int | float | bool | None):
                     raise yaml.MarkedYAMLError(
                         problem="a key that is not a text", problem_mark=key_node.start_mark
@@ -67,4 +82,12 @@ class YamlFile:
             return result
         if isinstance(node, yaml.SequenceNode):
             return [self._value(loader, item, (*place, n)) for n, item in enumerate(node.value)]
+        return _made(loader, node)
+
+
+def _made(loader: yaml.SafeLoader, node: yaml.Node) -> Any:
+    try:
         return loader.construct_object(node, deep=True)
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
+        problem = f"this is no value, or needs quotes: {error}"
+        raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark) from None

@@ -76,7 +76,7 @@ def _title(state: Json, choice: Choice) -> Text:
     if choice.filter:
         text.append(f"  names with “{shown(choice.filter)}”", style="dim")
     if state["not_ready"]:
-        text.append(f"\nnot ready: {state['not_ready']}", style="yellow")
+        text.append(f"\nnot ready: {shown(state['not_ready'])}", style="yellow")
     return text
 
 

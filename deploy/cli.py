@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import importlib
+import io
+import os
 import pkgutil
+import sys
 from importlib.metadata import version
+from typing import Any
 
 import click
 
@@ -13,6 +19,19 @@ from deploy import commands, logs
 
 class _Commands(click.Group):
     """Imports a sub-command only when it is called for: `inflight --help` must not load Spark."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")  # a terminal may know fewer letters than we do
+        try:
+            return super().main(*args, **kwargs)
+        except OSError as error:
+            if error.errno not in {errno.ENOSPC, errno.EIO, errno.EBADF}:
+                raise
+            with contextlib.suppress(OSError):
+                click.echo(f"inflight: the output cannot be written: {error.strerror}", err=True)
+            os._exit(2)  # what is still to be flushed would fail again
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
         return sorted(m.name for m in pkgutil.iter_modules(commands.__path__) if not m.name.startswith("_"))

@@ -61,15 +61,15 @@ class InProcess:
 
     def _show(self) -> None:
         while not self._stop.wait(_LIVE_SECONDS):
-            try:
-                self._live()
-            except Exception:  # noqa: BLE001 -- a row that cannot be shown must not end the others
-                _log.exception("live rows could not be shown")
+            self._live()
 
     def _live(self) -> None:
-        with self._lock:
-            found = self._accountant.live()
-            self._accountant.tidy()
-            self._accountant.forget(time.time_ns() - _FORGET_NS)
-        for row in found:
-            self._exporter.apply_live(decode_live(encode(row)))
+        try:
+            with self._lock:
+                found = self._accountant.live()
+                self._accountant.tidy()
+                self._accountant.forget(time.time_ns() - _FORGET_NS)
+            for row in found:
+                self._exporter.apply_live(decode_live(encode(row)))
+        except Exception:  # noqa: BLE001 -- a row that cannot be shown must not end the others
+            _log.exception("live rows could not be shown")

@@ -14,6 +14,7 @@ from collectors.config import Config, Kafka
 from collectors.paths import Path
 from collectors.units import duration_ns
 from deploy.errors import Problem
+from deploy.options import LISTEN
 from deploy.results import config_hash
 from streaming.lanes import MAX_LANES
 from streaming.settings import JobSettings, KafkaAccess
@@ -41,7 +42,7 @@ _OPTIONS: Final[Mapping[str, tuple[Any, Any, str]]] = {
         None,
         "Also keep final rows as Parquet in this folder; `inflight archive` reads them.",
     ),
-    "--listen": (str, "127.0.0.1:9753", "Address for /metrics and /-/ready."),
+    "--listen": (LISTEN, "127.0.0.1:9753", "Address for /metrics and /-/ready."),
     "--trigger": (str, "1s", "Time between the starts of two batches."),
     "--max-records": (
         _COUNT,

@@ -15,10 +15,20 @@ class _Lines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
-        text = record.getMessage().replace("\n", "\\n")
+        text = record.getMessage()
         if record.exc_info:
             text += " | " + self.formatException(record.exc_info).replace("\n", " | ")
+        text = _escaped(text)
         return f"{stamp}.{int(record.msecs):03d}Z {record.levelname.lower()} {record.name}: {text}"
+
+
+def _escaped(text: str) -> str:
+    """Others' words are among it: nothing in them steers a terminal, or begins a line."""
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text
+    )
 
 
 class _Json(logging.Formatter):
@@ -31,7 +41,7 @@ class _Json(logging.Formatter):
         }
         if record.exc_info:
             event["error"] = self.formatException(record.exc_info)
-        return json.dumps(event, ensure_ascii=False)
+        return json.dumps(event)
 
 
 def setup(level: str = "info", *, as_json: bool = False) -> None:

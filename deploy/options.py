@@ -9,15 +9,15 @@ from typing import Any, Final
 import click
 
 from collectors import load, units
-from collectors.config import Config
+from collectors.config import Config, listen_address, name
 from deploy.errors import Problem
 
 
 class Unit(click.ParamType[Any]):
     """A text as the config would have it."""
 
-    def __init__(self, name: str, read: Callable[[object], Any]) -> None:
-        self.name = name
+    def __init__(self, kind: str, read: Callable[[object], Any]) -> None:
+        self.name = kind
         self._read = read
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -30,6 +30,8 @@ class Unit(click.ParamType[Any]):
 
 
 DURATION: Final = Unit("duration", units.duration_ns)
+NAME: Final = Unit("name", lambda value: name(str(value)))
+LISTEN: Final = Unit("host:port", lambda value: listen_address(str(value)))
 
 
 def config_option(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -49,9 +51,9 @@ def config_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def site_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """`--site NAME` goes before the file's `site`."""
-    return click.option("--site", help="This host's name in metrics, instead of the config's `site`.")(
-        function
-    )
+    return click.option(
+        "--site", type=NAME, help="This host's name in metrics, instead of the config's `site`."
+    )(function)
 
 
 def check_login(user: str | None, password_file: Path | None) -> None:
@@ -69,3 +71,11 @@ def load_config(file: Path, site: str | None = None) -> Config:
             raise Problem(f"{file}: no such config file; see deploy/examples/inflight.yaml for one") from None
         raise Problem("the config cannot be used:\n  " + "\n  ".join(error.mistakes)) from None
     return config.model_copy(update={"site": site}) if site else config
+
+
+def no_state(config: Config, error: OSError) -> Problem:
+    """What has to outlive a restart cannot be kept."""
+    return Problem(
+        f"the folder `state` of the config, {config.state}, cannot be used: {error.strerror or error};"
+        " let this user write there, or give another one"
+    )

@@ -27,6 +27,7 @@ from collectors.probe.reasons import condition_text, error_text, with_hint
 
 _log: Final = logging.getLogger("inflight.probe")
 _STABLE_SECONDS: Final = 10.0
+_NOT_YET: Final = "not connected yet"
 _OPEN_SECONDS: Final = 10.0
 _ATTACH_SECONDS: Final = 30.0
 
@@ -51,7 +52,7 @@ class Connection:
         self._opening: Timer | None = None
         self._stable_at = 0.0
         self._reset()
-        self.problem = "not connected yet"
+        self.problem = _NOT_YET
         self.url = ""
         self.remote_container = ""
         self._closing = False
@@ -120,6 +121,8 @@ class Connection:
 
     def _connected(self, peer: Options, sock: socket.socket) -> None:
         self._peer, self.url = peer, peer.url
+        if self.problem == _NOT_YET:
+            self.problem = f"{peer.url} took the connection, and did not answer AMQP yet"
         engine, transport = Engine(), Transport()
         engine.container = self._container
         engine.properties = {"product": "inflight"}

@@ -23,7 +23,7 @@ from collectors.spool import Spool
 from collectors.telemetry import Telemetry
 from collectors.topics import BROKER, ROUTER, Topic
 from deploy.errors import Problem
-from deploy.options import config_option, load_config, site_option
+from deploy.options import LISTEN, config_option, load_config, no_state, site_option
 from deploy.probing import SinkMetrics
 from deploy.results import add_build_info
 from deploy.signals import stop_on_signals
@@ -38,7 +38,7 @@ _TOPICS: Final = {topic.suffix: topic for topic in (ROUTER, BROKER)}
 @site_option
 @click.option("--create-topics", "make_topics", is_flag=True, help="Make the Kafka topics that are missing.")
 @click.option(
-    "--listen", default="127.0.0.1:9752", show_default=True, help="Address to listen on, HOST:PORT."
+    "--listen", type=LISTEN, default="127.0.0.1:9752", show_default=True, help="Address to listen on."
 )
 def command(config_file: Path, site: str | None, listen: str, *, make_topics: bool) -> None:
     """Poll every mesh and broker in the config, read-only, until stopped.
@@ -57,8 +57,10 @@ def command(config_file: Path, site: str | None, listen: str, *, make_topics: bo
         board = Board()
         fleet = Fleet(config, registry, records.publish if records else _nowhere, board=board)
         server = Exposition(listen, registry, fleet.not_ready, text=board.render)
-    except (KafkaSetupError, SecretError, ListenError, OSError) as error:
+    except (KafkaSetupError, SecretError, ListenError) as error:
         raise Problem(str(error)) from None
+    except OSError as error:
+        raise no_state(config, error) from None
     stop_on_signals(stop)
     fleet.start()
     _log.info("serving %s/metrics", server.url)

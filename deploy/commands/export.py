@@ -14,7 +14,7 @@ from collectors.exposition import ListenError
 from collectors.kafka_client import KafkaSetupError
 from collectors.secrets import SecretError
 from deploy.errors import Problem
-from deploy.options import config_option, load_config
+from deploy.options import LISTEN, config_option, load_config, no_state
 from deploy.results import add_build_info, serve_results
 from deploy.signals import stop_on_signals
 from streaming.exporter import Exporter
@@ -27,7 +27,7 @@ _END_SECONDS: Final = 5.0
 
 @click.command(short_help="Serve results from Kafka: /metrics and a live page.")
 @config_option
-@click.option("--listen", help="Address to listen on, HOST:PORT; goes before the config's `export.listen`.")
+@click.option("--listen", type=LISTEN, help="Address to listen on; goes before the config's `export.listen`.")
 def command(config_file: Path, listen: str | None) -> None:
     """Read final and live results from Kafka, and serve them.
 
@@ -51,6 +51,8 @@ def command(config_file: Path, listen: str | None) -> None:
         server = serve_results(exporter, registry, address, consumer.not_ready)
     except (KafkaSetupError, SecretError, NewerState, ListenError) as error:
         raise Problem(str(error)) from None
+    except OSError as error:
+        raise no_state(config, error) from None
     stop = threading.Event()
     stop_on_signals(stop)
     _log.info("serving %s/metrics", server.url)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 from pydantic import ValidationError
 
-from collectors import units
-from collectors.config import MECHANISMS, MIN_SIZE_BYTES, Endpoint, Sasl, Tls
+from collectors import config, units
+from collectors.config import MAX_CREDIT, MECHANISMS, Endpoint, Sasl, Tls, message_size, time_to_live
 from deploy.errors import Problem
 from deploy.options import DURATION, Unit, check_login
 from deploy.ping import files, pinging, show
@@ -20,37 +21,33 @@ from deploy.ping.echoing import EchoingPeer
 from deploy.ping.tally import Tally
 from deploy.signals import stop_on_signals
 
-
-def _size(value: object) -> int:
-    size = units.size_bytes(value)
-    if size < MIN_SIZE_BYTES:
-        raise ValueError(f"{value!r}: a message has at least {MIN_SIZE_BYTES}B")
-    return size
-
-
 _RATE = Unit("rate", units.rate_profile)
-_SIZE = Unit("size", _size)
+_SIZE = Unit("size", message_size)
+_TTL = Unit("duration", time_to_live)
+_ADDRESS = Unit("address", lambda value: config.address(str(value)))
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.command(short_help="Measure one path, with no config and no Kafka.")
 @click.argument("url")
-@click.argument("address")
+@click.argument("address", type=_ADDRESS)
 @click.option("--count", type=click.IntRange(min=1), help="Messages to send; without it, until Ctrl-C.")
 @click.option("--duration", type=DURATION, help="For how long to send, like 30s.")
 @click.option("--rate", type=_RATE, default="10/s", show_default=True, help="0: as fast as credit allows.")
 @click.option("--arrivals", type=click.Choice(("constant", "poisson")), default="constant", show_default=True)
 @click.option("--size", type=_SIZE, default="256B", show_default=True, help="Of each message's body.")
-@click.option("--ttl", type=DURATION, default="60s", show_default=True)
+@click.option("--ttl", type=_TTL, default="60s", show_default=True)
 @click.option(
     "--settle", type=DURATION, default="10s", show_default=True, help="How long to wait at the end."
 )
 @click.option("--presettled", is_flag=True, help="Send without acknowledgement.")
 @click.option("--durable", is_flag=True)
 @click.option("--priority", type=click.IntRange(0, 9), default=4, show_default=True)
-@click.option("--credit", type=click.IntRange(min=1), default=200, show_default=True, help="Of the receiver.")
+@click.option(
+    "--credit", type=click.IntRange(1, MAX_CREDIT), default=200, show_default=True, help="Of the receiver."
+)
 @click.option("--receive-url", help="Receive from another router or broker than URL.")
-@click.option("--receive-address", help="Receive from another address, like ADDRESS::QUEUE.")
+@click.option("--receive-address", type=_ADDRESS, help="Receive from another address, like ADDRESS::QUEUE.")
 @click.option("--ping-pong", is_flag=True, help="Round trips through an echoing peer: see --echo.")
 @click.option("--echo", "as_echo", is_flag=True, help="Be the echoing peer for --ping-pong, until Ctrl-C.")
 @click.option("--connect-timeout", type=DURATION, default="10s", show_default=True)
@@ -101,16 +98,17 @@ def command(url: str, address: str, **options: Any) -> None:
         credit=options["credit"],
         connect_seconds=options["connect_timeout"] / 1e9,
     )
+    _try_files(options)
     tally = Tally(pinging.path_of(wish), keep_samples=options["samples"] is not None)
     pinging.run(wish, tally, stop, say=pinging.terminal_line)
     if sys.stderr.isatty():
         sys.stderr.write("\r\x1b[K")
-    _write_files(tally, options)
     found = tally.summary(ping_pong=ping_pong)
     if options["as_json"]:
         click.echo(json.dumps(found, indent=2))
     else:
         click.echo("\n".join(show.table(found, ping_pong=ping_pong)))
+    _write_files(tally, options)
     sys.exit(1 if found["classes"]["lost"] else 0)
 
 
@@ -137,15 +135,34 @@ def _echo(endpoint: Endpoint, address: str, stop: threading.Event) -> None:
     click.echo(f"echoed {peer.echoed}, could not echo {peer.dropped}", err=True)
 
 
-def _write_files(tally: Tally, options: dict[str, Any]) -> None:
-    try:
-        if options["hdr_log"]:
-            files.write_hdr_log(options["hdr_log"], tally.last_rows())
-        if options["rate_log"]:
-            files.write_rate_log(options["rate_log"], tally)
-        if options["samples"]:
-            from deploy.ping import samples  # noqa: PLC0415 -- few want it, and it takes a while to load
+_FILES: Final = ("hdr_log", "rate_log", "samples")
 
-            samples.write_samples(options["samples"], tally)
-    except OSError as error:
-        raise Problem(f"cannot write {error.filename}: {error.strerror}") from None
+
+def _try_files(options: dict[str, Any]) -> None:
+    """What cannot be written is told before an hour of measuring, not after it."""
+    for file in filter(None, (options[name] for name in _FILES)):
+        try:
+            file.open("ab").close()
+        except OSError as error:
+            raise Problem(f"cannot write {file}: {error.strerror}") from None
+
+
+def _write_files(tally: Tally, options: dict[str, Any]) -> None:
+    writers: dict[str, Callable[[Path], None]] = {
+        "hdr_log": lambda file: files.write_hdr_log(file, tally.last_rows()),
+        "rate_log": lambda file: files.write_rate_log(file, tally),
+        "samples": lambda file: _write_samples(file, tally),
+    }
+    for name in _FILES:
+        file = options[name]
+        try:
+            if file:
+                writers[name](file)
+        except OSError as error:
+            raise Problem(f"cannot write {file}: {error.strerror or error}") from None
+
+
+def _write_samples(file: Path, tally: Tally) -> None:
+    from deploy.ping import samples  # noqa: PLC0415 -- few want it, and it takes a while to load
+
+    samples.write_samples(file, tally)

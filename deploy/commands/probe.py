@@ -19,7 +19,7 @@ from collectors.secrets import SecretError
 from collectors.sink import KafkaSink
 from collectors.spool import Spool
 from deploy.errors import Problem
-from deploy.options import config_option, load_config, site_option
+from deploy.options import LISTEN, config_option, load_config, no_state, site_option
 from deploy.probing import ProbeMetrics, SinkMetrics, choose, end_names, spool_bytes
 from deploy.results import add_build_info
 from deploy.signals import stop_on_signals
@@ -42,7 +42,9 @@ DEFAULT_LISTEN: Final = "127.0.0.1:9751"
     help="Of a path's several senders or receivers only this one, from 0; may be given several times.",
 )
 @click.option("--create-topics", "make_topics", is_flag=True, help="Make the Kafka topics that are missing.")
-@click.option("--listen", default=DEFAULT_LISTEN, show_default=True, help="Address to listen on, HOST:PORT.")
+@click.option(
+    "--listen", type=LISTEN, default=DEFAULT_LISTEN, show_default=True, help="Address to listen on."
+)
 def command(
     config_file: Path,
     site: str | None,
@@ -71,7 +73,12 @@ def command(
     ends = end_names(sending, receiving, wanted)
     registry = CollectorRegistry()
     add_build_info(registry, "probe", config)
+    prober: Prober | None = None
     try:
+        # First: what begins to measure and is refused then is taken for killed by the next start.
+        server = Exposition(
+            listen, registry, lambda: "not started yet" if prober is None else prober.not_ready()
+        )
         if make_topics:
             for topic in create_topics(config.kafka):
                 _log.info("made topic %s", topic)
@@ -87,14 +94,15 @@ def command(
         prober = Prober(sending, receiving, config.endpoints, sink, settings)
         registry.register(ProbeMetrics(prober, config.site))
         registry.register(SinkMetrics(sink, "probe", config.site))
-        server = Exposition(listen, registry, prober.not_ready)
     except EndTaken as end:
         raise Problem(
             f"{end} is run by another process of this host already; end that one, or choose others by"
             " --path, --send, --receive or --number"
         ) from None
-    except (KafkaSetupError, SecretError, ListenError, OSError) as error:
+    except (KafkaSetupError, SecretError, ListenError) as error:
         raise Problem(str(error)) from None
+    except OSError as error:
+        raise no_state(config, error) from None
     stop = threading.Event()
     stop_on_signals(stop)
     sink.start()

@@ -20,7 +20,7 @@ from collectors.probe.prober import Prober, Settings
 from collectors.secrets import SecretError
 from deploy.errors import Problem
 from deploy.in_process import InProcess
-from deploy.options import config_option, load_config, site_option
+from deploy.options import LISTEN, config_option, load_config, site_option
 from deploy.ping.figures import milliseconds
 from deploy.probing import ProbeMetrics, choose
 from deploy.results import add_build_info, serve_results
@@ -37,7 +37,7 @@ _LINE_SECONDS: Final = 1.0
 @config_option
 @site_option
 @click.option("--path", "names", multiple=True, help="Only this path; may be given several times.")
-@click.option("--listen", help="Address to listen on, HOST:PORT; goes before the config's `export.listen`.")
+@click.option("--listen", type=LISTEN, help="Address to listen on; goes before the config's `export.listen`.")
 @click.option("--seconds", type=click.IntRange(min=1), help="End by itself after so long.")
 def command(
     config_file: Path, site: str | None, names: tuple[str, ...], listen: str | None, seconds: int | None
@@ -85,7 +85,7 @@ def command(
 def _until_stopped(stop: threading.Event, exporter: Exporter, prober: Prober, seconds: int | None) -> None:
     end = time.monotonic() + seconds if seconds else None
     while not stop.wait(_LINE_SECONDS):
-        if sys.stderr.isatty():
+        if sys.stderr is not None and sys.stderr.isatty():
             sys.stderr.write(f"\r\x1b[K{_line(exporter, prober)}")
             sys.stderr.flush()
         if end is not None and time.monotonic() >= end:

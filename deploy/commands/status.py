@@ -46,8 +46,16 @@ _file = click.Path(path_type=Path, exists=True, dir_okay=False)
 @click.option("--cert", type=_file, help="Client certificate (PEM), with --key.")
 @click.option("--key", type=_file, help="The certificate's private key (PEM).")
 @click.option("--origin", help="Origin header for brokers; the URL's own host unless given.")
-@click.option("--timeout", default=10.0, show_default=True, help="Seconds to wait at the most.")
-@click.option("--rows", default=ROWS, show_default=True, help="Links and queues to show.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0.1, 3_600),
+    default=10.0,
+    show_default=True,
+    help="Seconds to wait at the most.",
+)
+@click.option(
+    "--rows", type=click.IntRange(min=1), default=ROWS, show_default=True, help="Links and queues to show."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 def command(
     urls: tuple[str, ...], config_file: Path | None, timeout: float, rows: int, *, as_json: bool, **login: Any
@@ -83,7 +91,10 @@ def _config(urls: tuple[str, ...], login: dict[str, Any]) -> Config:
         sasl = {"mechanism": login["mechanism"], **auth}
     meshes, brokers = {}, {}
     for url in urls:
-        parts = urlsplit(url)
+        try:
+            parts = urlsplit(url)
+        except ValueError:
+            raise Problem(f"{url.rpartition('@')[2]!r} is no URL") from None
         name = parts.netloc.rpartition("@")[2]
         if parts.scheme in {"http", "https"}:
             origin = login["origin"] or f"{parts.scheme}://{parts.hostname}"

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import sys
 import threading
 import urllib.request
 from dataclasses import replace
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import click
 from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
+from collectors.config import http_url
 from dashboards.keys import Keys
 from dashboards.terminal import SORTS, Choice, around, screen, selected
 from dashboards.viewer import Viewer
@@ -39,8 +40,10 @@ def command(url: str, sort: str, filter_: str, *, once: bool) -> None:
     URL is that of `inflight export` or `inflight run`, http://127.0.0.1:9750 unless given.
     Keys: s sorts by the next column, r reverses, / filters by name, q ends.
     """
-    if urlsplit(url).scheme not in {"http", "https"}:
-        raise Problem(f"{url!r} is not a URL like http://host:9750")
+    try:
+        http_url(url)
+    except ValueError as error:
+        raise Problem(str(error)) from None
     console = Console()
     choice = Choice(sort=sort, filter=filter_)
     try:
@@ -57,11 +60,21 @@ def command(url: str, sort: str, filter_: str, *, once: bool) -> None:
 
 def fetch(url: str) -> dict[str, Any]:
     """The exporter's state; OSError or ValueError where there is none."""
+    try:
+        return _fetched(url)
+    except http.client.HTTPException as error:
+        raise ValueError(f"no HTTP: {type(error).__name__}") from None
+
+
+def _fetched(url: str) -> dict[str, Any]:
     with urllib.request.urlopen(f"{url.rstrip('/')}/api/state", timeout=_TIMEOUT_SECONDS) as answer:  # noqa: S310 -- the scheme is checked
-        state = json.loads(answer.read(_MAX_BYTES))
-    if not isinstance(state, dict) or "paths" not in state:
-        raise ValueError("this is no state of Inflight")
-    return state
+        data = answer.read(_MAX_BYTES)
+    try:
+        state = json.loads(data)
+        screen(state, 80, Choice())  # whether all is there that is shown
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        raise ValueError("this is no state of Inflight") from None
+    return dict(state)
 
 
 class _Reader(threading.Thread):

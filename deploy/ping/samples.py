@@ -24,7 +24,8 @@ def write_samples(file: Path, tally: Tally) -> None:
     for (stream, _), ledger in tally.ledgers.items():
         parts += [_missing(record, seen[stream]) for record in ledger]
     table = pa.concat_tables([_SCHEMA.empty_table(), *parts])
-    pq.write_table(table.sort_by([("stream", "ascending"), ("seq", "ascending")]), file)
+    with file.open("wb") as out:  # given a path, it removes what is there when it fails, a device too
+        pq.write_table(table.sort_by([("stream", "ascending"), ("seq", "ascending")]), out)
 
 
 _SCHEMA: Final = pa.schema(

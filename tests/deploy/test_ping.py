@@ -114,7 +114,7 @@ def test_no_peer() -> None:
         (("http://x", "a"), "is not a URL like amqps://host:port"),
         (("amqp://u:secret@x", "a"), "must not hold a user or a password"),
         (("amqp://x", "a", "--rate", "fast"), "is not a rate"),
-        (("amqp://x", "a", "--size", "10B"), "a message has at least 64B"),
+        (("amqp://x", "a", "--size", "10B"), "a message has 64B to 100MB"),
         (("amqp://x", "a", "--user", "u"), "--user and --password-file go together"),
         (("amqps://x", "a", "--tls-ca", "/nowhere"), "/nowhere cannot be read"),
     ],

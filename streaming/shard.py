@@ -26,6 +26,7 @@ _APPENDED: Final = struct.Struct("<q")
 _POSITION: Final = struct.Struct("<iq")
 MAX_PATHS: Final = 10_000  # of one shard: names made up by someone must not fill the memory
 LOG_BATCHES: Final = 16
+_GRACE_BATCHES: Final = 4  # as many as lie between two in which windows end, in time
 LOG_BYTES: Final = 1 << 20  # of records, for each of these batches: what would be taken in again
 _INDEX: Final = ""  # no path has this name
 
@@ -78,6 +79,7 @@ class Shard:
         self.logged = 0  # batches since then, and their bytes
         self._log_bytes = 0
         self._batch: list[Input] = []
+        self._closed = False  # whether a window became final in it
         self._untold: list[Output] = []  # rows of the log that may never have been told
         self._touched: set[str] = set()  # of this batch, as the counts are
         self._counts: Counter[str] = Counter()
@@ -129,6 +131,7 @@ class Shard:
             return [self._put_aside(one, "paths", detail)]
         state = self._state(path, one.append_ns)
         found = [Output("windows", one.key, row) for row in state.apply(record, one.append_ns)]
+        self._closed = self._closed or bool(found)
         if state.rejection is not None:
             found.append(self._put_aside(one, state.rejection.reason, state.rejection.detail))
         return found
@@ -155,7 +158,10 @@ class Shard:
         self.digest = hashlib.blake2b(self.digest + places, digest_size=16).digest()
         self.logged += 1
         self._log_bytes += sum(len(one.value) for one in batch)
-        if self.logged <= self._patience and self._log_bytes <= self._patience * LOG_BYTES:
+        # Batches in which windows end are the longest: a snapshot waits for another one.
+        closed, self._closed = self._closed, False
+        patience = self._patience + (min(self._patience, _GRACE_BATCHES) if closed else 0)
+        if self.logged <= patience and self._log_bytes <= patience * LOG_BYTES:
             return outputs, Logged(shard_log.encode(batch))
         return outputs, self._snapshot()
 

@@ -95,7 +95,10 @@ class Wire:
     @property
     def guess(self) -> Flavour:
         """The flavour, as far as the peer told when the connection opened."""
-        properties = self._connection.remote_properties
+        try:
+            properties = self._connection.remote_properties
+        except UnicodeDecodeError:
+            properties = None
         product = properties.get("product") if isinstance(properties, dict) else None
         return SKUPPER if product == SKUPPER_PRODUCT else DISPATCH
 
@@ -197,6 +200,12 @@ class Wire:
             self._ended()
 
     def _process(self) -> None:
+        try:
+            self._take_events()
+        except UnicodeDecodeError:
+            self._fail("bad_reply", f"{self.where} says what is no UTF-8; is it a router?")
+
+    def _take_events(self) -> None:
         while (event := self._events.peek()) is not None:
             kind = event.type
             if kind is Event.DELIVERY:

@@ -119,6 +119,18 @@ def test_a_snapshot_comes_after_so_many_batches_or_bytes(monkeypatch: pytest.Mon
     assert store.snapshots == 3
 
 
+def test_a_snapshot_waits_for_a_batch_in_which_no_window_ends() -> None:
+    """Each takes long by itself."""
+    store, both = Store(), []
+    shard = store.restarted(4)
+    for at in range(0, len(TOPIC), 6):
+        before = store.snapshots
+        found = run(shard, store, TOPIC[at : at + 6])
+        both.append((store.snapshots > before, any(o.kind == "windows" for o in found)))
+    assert (True, True) not in both
+    assert both.count((True, False)) >= len(both) // 8
+
+
 @pytest.mark.parametrize("damaged", [b"\0", shard_log.encode(TOPIC[:2])[:-1]])
 def test_a_damaged_log_is_told(damaged: bytes) -> None:
     """With the way out, as damaged state is."""

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 from certificates import Authority
+from evil import Evil
 from helpers import wait_until
-from proton import Condition, Connection, Endpoint, Transport
 from standin_clients import StandIn
 
 from collectors.probe import clock as clocks
@@ -260,56 +260,10 @@ paths: {{p: {{from: a, to: a, address: closest/tls, rate: 100/s, count: 20}}}}
     router.stop()
 
 
-class _Evil(threading.Thread):
-    """A peer whose name is no UTF-8, or its reason to close each connection; it answers no attach."""
-
-    def __init__(self, place: str) -> None:
-        super().__init__(daemon=True)
-        self._place = place
-        self._server = socket.create_server(("127.0.0.1", 0))
-        self.port = int(self._server.getsockname()[1])
-        self.served = 0
-
-    def run(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                client, _ = self._server.accept()
-                threading.Thread(target=self._serve, args=(client,), daemon=True).start()
-                self.served += 1
-
-    def close(self) -> None:
-        self._server.close()
-
-    def _serve(self, client: socket.socket) -> None:
-        engine, transport = Connection(), Transport(Transport.SERVER)
-        engine.container = "xxxxxxxx" if self._place == "container" else "evil"
-        engine.condition = Condition("amqp:x", "xxxxxxxx" if self._place == "reason" else "go away")
-        transport.bind(engine)
-        engine.open()
-        if self._place == "reason":
-            engine.close()
-        data = b" "
-        client.settimeout(0.2)
-        while data:  # until the other side has had enough
-            while (count := transport.pending()) > 0:
-                client.sendall(transport.peek(count).replace(b"xxxxxxxx", b"\xff" * 8))
-                transport.pop(count)
-            try:
-                data = client.recv(4_096)
-            except TimeoutError:
-                transport.tick(time.monotonic())  # it is alive, whatever else
-                continue
-            if transport.capacity() > 0:
-                transport.push(data)
-            session = engine.session_head(Endpoint.LOCAL_UNINIT)
-            if session is not None:
-                session.open()
-
-
 @pytest.mark.parametrize("place", ["container", "reason"])
 def test_a_peer_whose_words_are_no_text_is_left_for_the_next(router: StandIn, run: Any, place: str) -> None:
     """Whatever it says, the probe goes to the next URL, and does not say the same for ever."""
-    evil = _Evil(place)
+    evil = Evil(place)
     evil.start()
     measured = run(_config(evil.port, router.port, address=f"closest/evil-{place}", rate="100/s"))
     wait_until(lambda: measured.received > 50, 30, "messages over the other peer")
@@ -356,7 +310,7 @@ def test_a_peer_that_answers_no_attach_is_left_for_the_next(
 ) -> None:
     """Whether it never does, or its answer was lost on the way."""
     monkeypatch.setattr(connection, "_ATTACH_SECONDS", 1.0)
-    mute = _Evil("nothing")
+    mute = Evil("nothing")
     mute.start()
     measured = run(_config(mute.port, router.port, address="closest/mute", rate="100/s"))
     wait_until(lambda: measured.received > 50, 30, "messages over the other peer")

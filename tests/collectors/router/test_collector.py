@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from certificates import Authority
+from evil import Evil
 from helpers import wait_until
 from proton import Message
 from replay import Replay
@@ -302,3 +303,16 @@ def test_what_is_odd_is_told_once(watch: Watch, nodes: Nodes, caplog: pytest.Log
     counted = watching.registry.get_sample_value("inflight_collector_bad_replies_total", labels)
     assert counted is not None
     assert counted >= 3
+
+
+def test_a_peer_whose_reason_is_no_text_is_a_bad_reply(
+    watch: Watch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Told in a line and counted; the next poll begins anew."""
+    evil = Evil("reason")
+    evil.start()
+    watching = watch(urls=evil.url)
+    wait_until(lambda: watching.polls("bad_reply") >= 2, 20, "two polls")
+    assert any("says what is no UTF-8" in record.getMessage() for record in caplog.records)
+    assert not any(record.exc_info for record in caplog.records)
+    evil.close()

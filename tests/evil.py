@@ -1,0 +1,57 @@
+"""A peer of AMQP that nobody wants to have."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+
+from proton import Condition, Connection, Endpoint, Transport
+
+
+class Evil(threading.Thread):
+    """A peer whose name is no UTF-8, or its reason to close each connection; it answers no attach."""
+
+    def __init__(self, place: str) -> None:
+        super().__init__(daemon=True)
+        self._place = place
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.port = int(self._server.getsockname()[1])
+        self.url = f"amqp://127.0.0.1:{self.port}"
+        self.served = 0
+
+    def run(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self._server.accept()
+                threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+                self.served += 1
+
+    def close(self) -> None:
+        self._server.close()
+
+    def _serve(self, client: socket.socket) -> None:
+        engine, transport = Connection(), Transport(Transport.SERVER)
+        engine.container = "xxxxxxxx" if self._place == "container" else "evil"
+        engine.condition = Condition("amqp:x", "xxxxxxxx" if self._place == "reason" else "go away")
+        transport.bind(engine)
+        engine.open()
+        if self._place == "reason":
+            engine.close()
+        data = b" "
+        client.settimeout(0.2)
+        while data:  # until the other side has had enough
+            while (count := transport.pending()) > 0:
+                client.sendall(transport.peek(count).replace(b"xxxxxxxx", b"\xff" * 8))
+                transport.pop(count)
+            try:
+                data = client.recv(4_096)
+            except TimeoutError:
+                transport.tick(time.monotonic())  # it is alive, whatever else
+                continue
+            if transport.capacity() > 0:
+                transport.push(data)
+            session = engine.session_head(Endpoint.LOCAL_UNINIT)
+            if session is not None:
+                session.open()

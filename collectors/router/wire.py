@@ -26,7 +26,7 @@ _OUTCOMES: Final = {
     Delivery.MODIFIED: "modified",
 }
 
-Failure = Literal["timeout", "refused", "auth", "tls", "denied", "lost"]
+Failure = Literal["timeout", "refused", "auth", "tls", "denied", "lost", "bad_reply"]
 
 
 class WireError(Exception):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import signal
 import socket
 import subprocess
 import sys
@@ -19,15 +18,6 @@ from standin_clients import StandIn
 
 from deploy import logs
 from deploy.cli import main
-
-
-@pytest.fixture(autouse=True)
-def _signals() -> Iterator[None]:
-    """Commands take over the signals of the process, which here is the tests' own."""
-    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    yield
-    for number, handler in kept.items():
-        signal.signal(number, handler)
 
 
 def run(*arguments: object) -> tuple[int, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -30,15 +29,6 @@ def router(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandIn]:
     running = StandIn(tmp_path_factory.mktemp("router"), "R")
     yield running
     running.stop()
-
-
-@pytest.fixture(autouse=True)
-def _signals() -> Iterator[None]:
-    """The command takes over the signals of the process, which here is the tests' own."""
-    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    yield
-    for number, handler in kept.items():
-        signal.signal(number, handler)
 
 
 def _ping(*arguments: object) -> Result:

@@ -60,15 +60,15 @@ def test_router_dies_and_another_takes_over(tmp_path: Path, run: Any, *, presett
     assert measured.prober.senders[0].sender.unsettled == 0
 
 
-class _Cutter(threading.Thread):
-    """Passes bytes on to a router, and cuts each connection after so many of them, while it is told to."""
+class _Between(threading.Thread):
+    """Passes bytes on between probes and a router, as `_filter` lets it."""
 
-    def __init__(self, port: int, seed: int) -> None:
+    def __init__(self, port: int) -> None:
         super().__init__(daemon=True)
-        self._to, self._chance = port, random.Random(seed)  # noqa: S311 -- where to cut
+        self._to = port
         self._server = socket.create_server(("127.0.0.1", 0))
         self.port = int(self._server.getsockname()[1])
-        self.cutting, self.cuts = True, 0
+        self.active, self.done = True, 0
 
     def run(self) -> None:
         with contextlib.suppress(OSError):
@@ -79,8 +79,12 @@ class _Cutter(threading.Thread):
     def close(self) -> None:
         self._server.close()
 
+    def _filter(self) -> Callable[[bytes], bytes]:
+        """For one connection: what to pass on instead; nothing cuts it."""
+        raise NotImplementedError
+
     def _pass(self, client: socket.socket) -> None:
-        left = int(self._chance.expovariate(1 / 6_000)) + 1
+        passed_on = self._filter()
         with (
             client,
             socket.create_connection(("127.0.0.1", self._to)) as router,
@@ -89,11 +93,30 @@ class _Cutter(threading.Thread):
             while True:
                 for source in select.select([client, router], [], [], 1)[0]:
                     data = source.recv(1_024)
-                    left -= len(data)
-                    if not data or (self.cutting and left <= 0):
-                        self.cuts += bool(data)
+                    if data and self.active:
+                        data = passed_on(data)
+                    if not data:
                         return
                     (router if source is client else client).sendall(data)
+
+
+class _Cutter(_Between):
+    """Cuts each connection after so many bytes."""
+
+    def __init__(self, port: int, seed: int) -> None:
+        super().__init__(port)
+        self._chance = random.Random(seed)  # noqa: S311 -- where to cut
+
+    def _filter(self) -> Callable[[bytes], bytes]:
+        left = int(self._chance.expovariate(1 / 6_000)) + 1
+
+        def cut(data: bytes) -> bytes:
+            nonlocal left
+            left -= len(data)
+            self.done += left <= 0
+            return data if left > 0 else b""
+
+        return cut
 
 
 @pytest.mark.parametrize(("presettled", "seed"), [(False, 1), (True, 2), (False, 3)])
@@ -106,8 +129,8 @@ def test_cut_at_any_byte(
     cutter.start()
     address = f"closest/cut{seed}"
     measured = run(_config(cutter.port, address=address, rate="300/s", presettled=presettled))
-    wait_until(lambda: cutter.cuts >= 15, 60, "connections to be cut")
-    cutter.cutting = False
+    wait_until(lambda: cutter.done >= 15, 60, "connections to be cut")
+    cutter.active = False
     before = measured.received
     wait_until(lambda: measured.received > before + 50, 30, "messages over whole connections")
     measured.finish()
@@ -272,33 +295,24 @@ def test_a_peer_whose_words_are_no_text_is_left_for_the_next(router: StandIn, ru
     evil.close()
 
 
-class _Garbler(_Cutter):
-    """Passes bytes on to a router; while it is told to, its dynamic addresses come as no text."""
+class _Garbler(_Between):
+    """Lets dynamic addresses come as no text."""
 
-    def _pass(self, client: socket.socket) -> None:
-        with (
-            client,
-            socket.create_connection(("127.0.0.1", self._to)) as router,
-            contextlib.suppress(OSError),
-        ):
-            while True:
-                for source in select.select([client, router], [], [], 1)[0]:
-                    data = source.recv(65_536)
-                    if not data:
-                        return
-                    if source is router and self.cutting and b"/temp." in data:
-                        self.cuts += 1
-                        data = data.replace(b"/temp.", b"/\xff\xff\xff\xff.")
-                    (router if source is client else client).sendall(data)
+    def _filter(self) -> Callable[[bytes], bytes]:
+        def garble(data: bytes) -> bytes:
+            self.done += b"/temp." in data
+            return data.replace(b"/temp.", b"/\xff\xff\xff\xff.")
+
+        return garble
 
 
 def test_an_address_that_is_no_text_is_asked_for_again(router: StandIn, run: Any) -> None:
     """Links whose answer was not understood are made anew, on a new connection."""
-    garbler = _Garbler(router.port, 0)
+    garbler = _Garbler(router.port)
     garbler.start()
     measured = run(_config(garbler.port, address="closest/garbled", rate="100/s"))
-    wait_until(lambda: garbler.cuts >= 2, 30, "addresses to be garbled")
-    garbler.cutting = False
+    wait_until(lambda: garbler.done >= 2, 30, "addresses to be garbled")
+    garbler.active = False
     before = measured.received
     wait_until(lambda: measured.received > before + 50, 30, "messages")
     measured.finish()

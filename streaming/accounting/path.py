@@ -67,7 +67,8 @@ class PathState:
             if len(self._members.ends) >= bounds.ENDS and not self._make_room():
                 self.rejection = Rejected("ends", f"more than {bounds.ENDS} ends within the horizon")
                 end.take(header, set())
-                return self._let_pass(end)
+                self._notice(end)
+                return self._advance()
         try:
             self._take_rows(record)
         except TooMuch as problem:
@@ -78,11 +79,12 @@ class PathState:
             spans_ns = [gap.from_ns for gap in header.gaps] + [span.from_ns for span in header.detached]
             told_ns = min(told_ns, min(spans_ns) - end.late_by_ns)
         self._touch(told_ns, end.frontier_ns)
+        self._notice(end)  # it may move this end's frontier, too
         try:
             self._take_foreign(end, header.foreign)
         except TooMuch as problem:
             self.rejection = Rejected(problem.reason, str(problem))
-        return self._let_pass(end)
+        return self._advance()
 
     def live(self) -> LiveRow | None:
         """What is known now; None before the first record."""
@@ -267,11 +269,10 @@ class PathState:
         last = min(to_ns + rules.gone_after_ns, windows.next_ns)
         windows.revise.update(range(max(first, windows.kept_ns), last, rules.window_ns))
 
-    def _let_pass(self, end: End) -> list[bytes]:
+    def _notice(self, end: End) -> None:
         """The time that an end's newest record tells of."""
         for other, before_ns in self._members.notice(end):
             self._touch(before_ns, other.frontier_ns)
-        return self._advance()
 
     def _advance(self) -> list[bytes]:
         """Windows that became final, in order, then revisions of earlier ones."""

@@ -218,3 +218,16 @@ def test_a_row_is_canonical_and_complete() -> None:
     assert row["flags"] == []
     assert contract.decode_window(contract.encode(row)) == row
     assert b" " not in contract.encode(row)
+
+
+def test_foreign_messages_count_where_the_record_brings_its_end() -> None:
+    """Beyond a hole that it makes to be given up."""
+    path, sender, receiver = pair()
+    receiver.alive(1.0)
+    receiver.skip()
+    for second in range(1, 70):
+        sender.alive(float(second))
+    receiver.alive(71.0, foreign=3)
+    finish(sender, receiver, until=100.0)
+    assert path.row(70)["foreign"] == 3
+    assert path.row(0)["foreign"] == 0

@@ -15,8 +15,7 @@ _END: Final = b"\xff\xff\xff\xff\0\0\0\0"
 _VERSION: Final = b"\x04\0"  # V5, as pyarrow writes it
 _SCHEMA: Final = 1  # types of messages
 _RECORD_BATCH: Final = 3
-_OF_BATCH: Final = range(4)  # fields of a batch: its length, nodes, buffers ...
-_COMPRESSION: Final = 3  # ... and this
+_COMPRESSION: Final = 3  # a batch's field
 _WORD: Final = struct.Struct("<I")
 _SIGNED: Final = struct.Struct("<i")
 _SHORT: Final = struct.Struct("<H")
@@ -186,7 +185,7 @@ def _places(message: bytes) -> tuple[int, int, int, int]:
     if message[version : version + 2] != _VERSION or message[kind] != _RECORD_BATCH:
         raise _Other
     table = _root(message, header)
-    rows_at, nodes_at, buffers_at, compression = (_field(message, table, number) for number in _OF_BATCH)
+    rows_at, nodes_at, buffers_at, compression = (_field(message, table, number) for number in range(4))
     if compression or not rows_at or not nodes_at or not buffers_at:
         raise _Other
     return rows_at, nodes_at, buffers_at, size_at

@@ -32,9 +32,7 @@ _BASE: Final = "base"
 _BLOCK: Final = 64  # bytes
 _ESCAPE: Final = b"\\u"
 
-_TEXT: Final = 1_024  # characters of one
 _ITEMS: Final = 1_024  # of a list; each costs the accounting some time
-_COUNTS_BELOW: Final = 1 << 40  # sums of them stay far below 64 bits
 
 BEGINS: Final = b'{"kind":'  # the text of the record itself, as `encode` writes it
 
@@ -113,35 +111,32 @@ def _whole(values: Values, names: Sequence[str]) -> None:
 # Each of these gives the value as the header has it, or raises BadRecord.
 
 
-def _name(longest: int) -> Reader:
-    """Rows have many of them: what cannot be shown would be escaped, and take the most room."""
+def _text(longest: int, *, printable: bool) -> Reader:
+    kind = "printable characters" if printable else "characters"
 
     def read(name: str, value: Any) -> str:
-        if not isinstance(value, str) or len(value) > longest or not value.isprintable():
-            raise BadRecord(
-                "malformed", f"header field {name} is not a text of at most {longest} printable characters"
-            )
+        if not isinstance(value, str) or len(value) > longest or (printable and not value.isprintable()):
+            raise BadRecord("malformed", f"header field {name} is not a text of at most {longest} {kind}")
         return value
 
     return read
 
 
-def _text(name: str, value: Any) -> str:
-    if not isinstance(value, str) or len(value) > _TEXT:
-        raise BadRecord("malformed", f"header field {name} is not a text of at most {_TEXT} characters")
-    return value
+def _below(limit: int) -> Reader:
+    def read(name: str, value: Any) -> int:
+        if type(value) is not int or not 0 <= value < limit:
+            power = limit.bit_length() - 1
+            raise BadRecord("malformed", f"header field {name} is not a whole number from 0 to 2^{power}")
+        return value
+
+    return read
 
 
-def _int(name: str, value: Any) -> int:
-    if type(value) is not int or not 0 <= value < NUMBERS_BELOW:
-        raise BadRecord("malformed", f"header field {name} is not a whole number from 0 to 2^62")
-    return value
-
-
-def _count(name: str, value: Any) -> int:
-    if type(value) is not int or not 0 <= value < _COUNTS_BELOW:
-        raise BadRecord("malformed", f"header field {name} is not a whole number from 0 to 2^40")
-    return value
+_int: Final = _below(NUMBERS_BELOW)
+_count: Final = _below(1 << 40)  # sums of them stay far below 64 bits
+# Rows have many of these: what cannot be shown would be escaped, and take the most room.
+_name: Final = _text(192, printable=True)
+_key: Final = _text(512, printable=True)
 
 
 def _flag(name: str, value: Any) -> bool:
@@ -212,8 +207,8 @@ def _oldest(name: str, value: Any) -> int | None:
 
 
 _READ: Final[Mapping[str, Reader]] = {
-    **dict.fromkeys(("mesh", "source", "target", "name"), _name(192)),
-    **dict.fromkeys(("path", "address"), _text),
+    **dict.fromkeys(("mesh", "source", "target", "name"), _name),
+    **dict.fromkeys(("path", "address"), _text(1_024, printable=False)),
     **dict.fromkeys(("observed_from_ns", "frontier_ns", "second", "rfc3550_ns"), _int),
     **dict.fromkeys(
         (
@@ -235,7 +230,6 @@ _READ: Final[Mapping[str, Reader]] = {
     "clock": _clocks,
     "oldest_due_ns": _oldest,
 }
-_key: Final = _name(512)
 _PLACES: Final = {name: place for place, name in enumerate((*Header._fields, _BASE))}
 _MISSING: Final = object()
 _UNTOLD: Final = [_DEFAULTS.get(name, _MISSING) for name in Header._fields]

@@ -255,7 +255,8 @@ class Connection:
     def _on_link_close(self, event: Any) -> None:
         pointer = lib.pn_event_link(event)
         link = self._by_pointer.pop(pointer, None)
-        reason = condition_text(lambda: _Condition(lib.pn_link_remote_condition(pointer)))
+        made, _ = self._wrappers.get(pointer, (None, None))
+        reason = condition_text(lambda: made and made.remote_condition)
         self._free(pointer)
         if link is not None and not self._closing:
             link.on_lost(reason or "the peer detached the link")
@@ -340,14 +341,6 @@ class Connection:
             _log.warning("%s: %s", "connection lost" if was_open else "no connection", reason)
         self.problem = reason
         self._dialler.dial_later()
-
-
-class _Condition:
-    """Of an engine's object, read as proton's own class reads it."""
-
-    def __init__(self, condition: Any) -> None:
-        self.name = c.pn_condition_get_name(condition)
-        self.description = c.pn_condition_get_description(condition)
 
 
 _RARE: Final[dict[int, Callable[[Connection, Any], None]]] = {

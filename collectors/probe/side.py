@@ -20,15 +20,30 @@ _LARGEST_BYTES: Final = 1 << 20
 _names: Final = itertools.count()
 
 
-def _told(name: str, reason: str, *, before: bool) -> bool:
-    """Tell why a link is gone; a refusal aloud, but only once, as it is tried again and again."""
-    refused = "unauthorized-access" in reason
-    level = logging.WARNING if refused and not before else logging.DEBUG
-    _log.log(level, "%s: gone: %s%s", name, reason, "; see deploy/rights/README.md" if refused else "")
-    return before or refused
+class _Side:
+    """What a question's link and an answer's have in common."""
+
+    def __init__(self, connection: Connection, name: str) -> None:
+        self._connection, self._name = connection, name
+        self._link: Any = None
+        self._refused = False
+
+    def on_flow(self) -> None:
+        pass
+
+    def journal(self) -> None:
+        pass
+
+    def _tell_lost(self, reason: str) -> None:
+        """A refusal aloud, but only once, as it is tried again and again."""
+        refused = "unauthorized-access" in reason
+        level = logging.WARNING if refused and not self._refused else logging.DEBUG
+        hint = "; see deploy/rights/README.md" if refused else ""
+        _log.log(level, "%s: gone: %s%s", self._name, reason, hint)
+        self._refused = self._refused or refused
 
 
-class Inlet:
+class Inlet(_Side):
     """Receives on an address, or on one that the peer makes up; everything that comes is accepted."""
 
     def __init__(
@@ -41,11 +56,10 @@ class Inlet:
         opened: Callable[[], None] = lambda: None,
     ) -> None:
         """`opened` is called when `address` is known, which may be another one after each attach."""
-        self._connection, self._name, self._take, self._opened = connection, name, take, opened
+        super().__init__(connection, name)
+        self._take, self._opened = take, opened
         self._wanted = address
         self.address: str | None = None
-        self._link: Any = None
-        self._refused = False
         self._buffer = bytearray(_LARGEST_BYTES if address else 4096)
         self._buffer_c = ffi.from_buffer(self._buffer)
 
@@ -64,9 +78,6 @@ class Inlet:
             lib.pn_link_flow(link, _CREDIT)
             self._connection.touch()
             self._opened()
-
-    def on_flow(self) -> None:
-        pass
 
     def on_delivery(self, delivery: Any) -> None:
         if not lib.pn_delivery_readable(delivery) or lib.pn_delivery_partial(delivery):
@@ -87,24 +98,19 @@ class Inlet:
         self._take(message)
 
     def on_lost(self, reason: str) -> None:
-        self._refused = _told(self._name, reason, before=self._refused)
+        self._tell_lost(reason)
         self.address = self._link = None
 
     def forget(self) -> None:
         self.address = self._link = None
 
-    def journal(self) -> None:
-        pass
 
-
-class Outlet:
+class Outlet(_Side):
     """Sends to any address, by the peer's anonymous relay; what cannot go out at once is let go."""
 
     def __init__(self, connection: Connection, name: str) -> None:
-        self._connection, self._name = connection, name
-        self._link: Any = None
+        super().__init__(connection, name)
         self._wrapper: Any = None
-        self._refused = False
 
     def attach(self, session: Any) -> Any:
         link = session.sender(f"{self._name}-{next(_names)}")
@@ -116,21 +122,15 @@ class Outlet:
     def on_open(self, link: Any) -> None:
         self._link = link
 
-    def on_flow(self) -> None:
-        pass
-
     def on_delivery(self, delivery: Any) -> None:
         pass
 
     def on_lost(self, reason: str) -> None:
-        self._refused = _told(self._name, reason, before=self._refused)
+        self._tell_lost(reason)
         self._link = self._wrapper = None
 
     def forget(self) -> None:
         self._link = self._wrapper = None
-
-    def journal(self) -> None:
-        pass
 
     def send(self, message: Message) -> bool:
         """Whether it could be sent."""

@@ -72,7 +72,7 @@ class PathState:
         try:
             self._take_rows(record)
         except TooMuch as problem:
-            self.rejection = Rejected(problem.reason, str(problem))
+            self.rejection = problem
             self._miss_rows(end, header.second)
         told_ns = self._take_header(end, header)
         if header.gaps or header.detached:
@@ -83,7 +83,7 @@ class PathState:
         try:
             self._take_foreign(end, header.foreign)
         except TooMuch as problem:
-            self.rejection = Rejected(problem.reason, str(problem))
+            self.rejection = problem
         return self._advance()
 
     def live(self) -> LiveRow | None:

@@ -48,19 +48,16 @@ class Windows:
     def to_change(self, start: int) -> Window:
         """A window whose data are about to change."""
         if self.first_ns is not None and start < self.next_ns:
-            self._changed.add(start)
             window = self.final(start)
             remember_classes(window)
             self.revise.add(start)
-            return window
-        window_or_none = self._at_hand.get(start)
-        if window_or_none is not None:
-            self._changed.add(start)
-            return window_or_none
-        if len(self._at_hand) >= bounds.WINDOWS and len(self.open()) >= bounds.WINDOWS:
+        elif start in self._at_hand:
+            window = self._at_hand[start]
+        elif len(self._at_hand) >= bounds.WINDOWS and len(self.open()) >= bounds.WINDOWS:
             raise TooMuch("windows", f"more than {bounds.WINDOWS} windows at a time")
+        else:
+            window = self._at_hand[start] = Window(start)
         self._changed.add(start)
-        window = self._at_hand[start] = Window(start)
         return window
 
     def final(self, start: int) -> Window:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from collectors.records import FLAG_REDELIVERED, FLAG_REORDERED, Header, Ledger, Received
 from streaming.accounting import bounds, ledgers
+from streaming.accounting.checks import Rejected
 from streaming.accounting.runs import END, FIRST, Runs
 from streaming.accounting.samples import Samples
 
@@ -19,12 +20,8 @@ Ints = NDArray[np.int64]
 COUNTS: Final = ("duplicate", "redelivered", "reordered", "late", "foreign", "received_bytes")
 
 
-class TooMuch(Exception):  # noqa: N818 -- it is the record that is too much
+class TooMuch(Rejected):
     """A record that would take a window beyond its bounds."""
-
-    def __init__(self, reason: bounds.Reason, detail: str) -> None:
-        super().__init__(detail)
-        self.reason: Final = reason
 
 
 @dataclass(slots=True)

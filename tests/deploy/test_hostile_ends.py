@@ -7,13 +7,13 @@ import logging
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from helpers import free_port
+from peers import Peer
 from standin_clients import StandIn
 
 from deploy import logs
@@ -120,22 +120,18 @@ def test_what_was_measured_is_told_where_a_file_cannot_hold_it(router: StandIn, 
     assert Path("/dev/full").is_char_device()
 
 
-class _Says(threading.Thread):
+class _Says(Peer):
     """A server that answers whatever comes with these bytes."""
 
     def __init__(self, data: bytes) -> None:
-        super().__init__(daemon=True)
+        super().__init__()
         self._data = data
-        self._server = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._server.getsockname()[1]}"
         self.start()
 
-    def run(self) -> None:
-        client, _ = self._server.accept()
+    def _serve(self, client: socket.socket) -> None:
         with client:
             client.recv(4_096)
             client.sendall(self._data)
-        self._server.close()
 
 
 def answer(body: bytes) -> bytes:
@@ -158,7 +154,7 @@ def answer(body: bytes) -> bytes:
 )
 def test_top_of_something_else_is_told_in_a_line(data: bytes) -> None:
     """Whatever answers there."""
-    status, said = run("top", "--once", _Says(data).url)
+    status, said = run("top", "--once", f"http://127.0.0.1:{_Says(data).port}")
     assert status == 2
     assert said.startswith("inflight: no answer from http://127.0.0.1:")
     assert said.rstrip("\n").isprintable()

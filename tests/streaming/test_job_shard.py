@@ -219,7 +219,7 @@ def as_input(header: Header, seconds: float) -> Input:
 @pytest.mark.parametrize("change", [{"mesh": "\ud800"}, {"name": "\ud800"}, {"routes": {"\udfff": 1}}])
 def test_half_a_surrogate_pair_is_a_dead_letter(change: dict[str, object]) -> None:
     """JSON can hold it, and no row could."""
-    header = Path().end("sender").header("alive", 1.0)._replace(**change)  # type: ignore[arg-type]
+    header = Path().end("sender").header("alive", 1.0)._replace(**change)
     found = run(Shard(ShardRules(RULES)), Store(), [as_input(header, 1.0)])
     assert [o.kind for o in found if o.kind != "count"] == ["dead-letters"]
     assert {o.counter for o in found if o.counter} == {"malformed", "newest_ms"}

@@ -6,7 +6,6 @@ import contextlib
 import random
 import select
 import socket
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,8 +13,8 @@ from typing import Any
 
 import pytest
 from certificates import Authority
-from evil import Evil
 from helpers import wait_until
+from peers import Evil, Peer
 from standin_clients import StandIn
 
 from collectors.probe import clock as clocks
@@ -60,30 +59,19 @@ def test_router_dies_and_another_takes_over(tmp_path: Path, run: Any, *, presett
     assert measured.prober.senders[0].sender.unsettled == 0
 
 
-class _Between(threading.Thread):
+class _Between(Peer):
     """Passes bytes on between probes and a router, as `_filter` lets it."""
 
     def __init__(self, port: int) -> None:
-        super().__init__(daemon=True)
+        super().__init__()
         self._to = port
-        self._server = socket.create_server(("127.0.0.1", 0))
-        self.port = int(self._server.getsockname()[1])
         self.active, self.done = True, 0
-
-    def run(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                client, _ = self._server.accept()
-                threading.Thread(target=self._pass, args=(client,), daemon=True).start()
-
-    def close(self) -> None:
-        self._server.close()
 
     def _filter(self) -> Callable[[bytes], bytes]:
         """For one connection: what to pass on instead; nothing cuts it."""
         raise NotImplementedError
 
-    def _pass(self, client: socket.socket) -> None:
+    def _serve(self, client: socket.socket) -> None:
         passed_on = self._filter()
         with (
             client,

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 from certificates import Authority
-from evil import Evil
 from helpers import wait_until
+from peers import Evil
 from proton import Message
 from replay import Replay
 from scripted import ScriptedNode

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +144,7 @@ def test_the_rights_of_a_probe_are_enough_and_no_more(program: Program, tmp_path
                 connection = BlockingConnection(url, timeout=10)
                 asking = connection.create_sender(None)
                 for answering in (here, there):
-                    wait_until(lambda to=answering: _taken(asking, to.address), 20, "the way between them")  # noqa: B023
+                    wait_until(partial(_taken, asking, answering.address), 20, "the way between them")
                 for address in ("inflight/x", "inflight.x", "multicast/inflight", "multicast/inflight/x"):
                     connection.create_sender(address)
                     connection.create_receiver(address)

@@ -1,4 +1,4 @@
-"""A peer of AMQP that nobody wants to have."""
+"""Peers that tests connect to; one of AMQP that nobody wants to have."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import time
 from proton import Condition, Connection, Endpoint, Transport
 
 
-class Evil(threading.Thread):
-    """A peer whose name is no UTF-8, or its reason to close each connection; it answers no attach."""
+class Peer(threading.Thread):
+    """Takes connections, and serves each in a thread of its own."""
 
-    def __init__(self, place: str) -> None:
+    def __init__(self) -> None:
         super().__init__(daemon=True)
-        self._place = place
         self._server = socket.create_server(("127.0.0.1", 0))
         self.port = int(self._server.getsockname()[1])
         self.url = f"amqp://127.0.0.1:{self.port}"
@@ -25,11 +24,22 @@ class Evil(threading.Thread):
         with contextlib.suppress(OSError):
             while True:
                 client, _ = self._server.accept()
-                threading.Thread(target=self._serve, args=(client,), daemon=True).start()
                 self.served += 1
+                threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
     def close(self) -> None:
         self._server.close()
+
+    def _serve(self, client: socket.socket) -> None:
+        raise NotImplementedError
+
+
+class Evil(Peer):
+    """A peer whose name is no UTF-8, or its reason to close each connection; it answers no attach."""
+
+    def __init__(self, place: str) -> None:
+        super().__init__()
+        self._place = place
 
     def _serve(self, client: socket.socket) -> None:
         engine, transport = Connection(), Transport(Transport.SERVER)

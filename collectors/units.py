@@ -61,7 +61,7 @@ def size_bytes(value: object) -> int:
 
 def rate_per_second(value: object) -> float:
     """`10/s`, `6/m` as messages a second; 0 means as fast as credit allows."""
-    if value in {0, "0"} and not isinstance(value, bool):
+    if value in (0, "0") and not isinstance(value, bool):
         return 0.0
     match = _RATE.fullmatch(value.strip()) if isinstance(value, str) else None
     if not match:

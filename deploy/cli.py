@@ -7,14 +7,14 @@ import errno
 import importlib
 import io
 import os
-import pkgutil
 import sys
 from importlib.metadata import version
 from typing import Any
 
 import click
 
-from deploy import commands, logs
+from deploy import logs
+from deploy.commands import SUMMARIES
 
 
 class _Commands(click.Group):
@@ -34,10 +34,14 @@ class _Commands(click.Group):
             os._exit(2)  # what is still to be flushed would fail again
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
-        return sorted(m.name for m in pkgutil.iter_modules(commands.__path__) if not m.name.startswith("_"))
+        return sorted(SUMMARIES)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.list_commands(ctx):
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 -- the same
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(SUMMARIES.items()))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 -- the same
+        if cmd_name not in SUMMARIES:
             return None
         found = importlib.import_module(f"deploy.commands.{cmd_name}").command
         if not isinstance(found, click.Command):

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from deploy.commands import SUMMARIES
+
 _PROJECT = Path(__file__).resolve().parents[1]
 _LAYERS = ("collectors", "streaming", "dashboards", "deploy")
 # What a module may import beside its own layer, where that is less than the layer may.
@@ -80,3 +82,26 @@ def test_the_set_up_needs_only_the_standard_library() -> None:
     assert wrong == {}
     ours = {name for file in files for name in _imported(file) if name.startswith("deploy")}
     assert ours <= {"deploy.java", "deploy.setup", "deploy.setup.environment"}
+
+
+_HEAVY = ("kafka", "numpy", "pandas", "proton", "pyarrow", "pydantic", "pyspark", "rich", "yaml")
+_LOADED_BY = {  # of these, by what a person waits for
+    "import deploy.cli as c; c.main(['--help'], standalone_mode=False)": [],
+    "import deploy.commands.top": ["pydantic", "rich"],
+}
+
+
+@pytest.mark.parametrize("code", _LOADED_BY)
+def test_a_command_loads_no_more_than_it_shows(code: str) -> None:
+    """The list of commands waits for no library, the terminal's first screen not for NumPy or Kafka."""
+    look = f"import sys; {code}; print([name for name in {_HEAVY} if name in sys.modules], file=sys.stderr)"
+    ran = subprocess.run(
+        [sys.executable, "-c", look], cwd=_PROJECT, capture_output=True, text=True, check=True
+    )
+    assert ran.stderr == f"{_LOADED_BY[code]}\n"
+
+
+def test_every_command_is_listed() -> None:
+    """A module in deploy/commands is a sub-command, with a line of its own in `inflight --help`."""
+    files = (_PROJECT / "deploy" / "commands").glob("[!_]*.py")
+    assert sorted(SUMMARIES) == sorted(file.stem for file in files)

@@ -1,1 +1,21 @@
-"""One module per sub-command; deploy.cli finds them by file name."""
+"""One module per sub-command, and what each is for: told here, so that `inflight --help` imports none."""
+
+from typing import Final
+
+SUMMARIES: Final = {
+    "archive": "Read final windows of the past back from the archive.",
+    "check": "Tell every mistake in a config file.",
+    "collect": "Watch the routers and brokers of the config; serves /metrics.",
+    "dashboards": "Put the dashboards and alert rules into a Grafana.",
+    "demo": "Watch a whole network started on this machine.",
+    "event": "Tell of maintenance, a deployment or a fault made on purpose.",
+    "export": "Serve results from Kafka: /metrics and a live page.",
+    "ping": "Measure one path, with no config and no Kafka.",
+    "probe": "Send and receive probe messages; records go to Kafka.",
+    "run": "Everything in one process: probes to /metrics; no Kafka, no JVM.",
+    "size": "Tell how many cores and partitions a deployment needs.",
+    "status": "Show routers, links, brokers and queues as they are now.",
+    "stream": "Compute windows from samples: the Spark job on this machine.",
+    "submit": "Run the Spark job on a cluster, by spark-submit.",
+    "top": "Watch paths, routers and queues in a terminal.",
+}

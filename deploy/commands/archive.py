@@ -26,7 +26,7 @@ _TEXTS: Final[Mapping[str, Callable[[Iterable[Mapping[str, Any]]], Iterator[str]
 }
 
 
-@click.command(short_help="Read final windows of the past back from the archive.")
+@click.command()
 @click.argument("archive")
 @click.argument("paths", nargs=-1)
 @click.option(

@@ -10,7 +10,7 @@ from collectors import load, paths
 from deploy.errors import Finding
 
 
-@click.command(short_help="Tell every mistake in a config file.")
+@click.command()
 @click.argument(
     "file", type=click.Path(path_type=Path), envvar="INFLIGHT_CONFIG", default="inflight.yaml", required=False
 )

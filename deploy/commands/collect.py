@@ -33,7 +33,7 @@ _SPOOL_BYTES: Final = 256 << 20
 _TOPICS: Final = {topic.suffix: topic for topic in (ROUTER, BROKER)}
 
 
-@click.command(short_help="Watch the routers and brokers of the config; serves /metrics.")
+@click.command()
 @config_option
 @site_option
 @click.option("--create-topics", "make_topics", is_flag=True, help="Make the Kafka topics that are missing.")

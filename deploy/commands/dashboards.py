@@ -15,7 +15,7 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 _RUNBOOK: Final = "dashboards/RUNBOOK.md"
 
 
-@click.group(short_help="Put the dashboards and alert rules into a Grafana.")
+@click.group()
 def command() -> None:
     """Grafana's dashboards and alert rules, as files and in a Grafana.
 

@@ -9,7 +9,7 @@ import click
 from deploy.errors import Finding
 
 
-@click.command(short_help="Watch a whole network started on this machine.")
+@click.command()
 @click.option(
     "--seconds", type=click.IntRange(min=10), help="End so long after the first results, with a summary."
 )

@@ -12,7 +12,7 @@ from deploy.errors import Problem
 from deploy.options import DURATION, config_option, load_config
 
 
-@click.command(short_help="Tell of maintenance, a deployment or a fault made on purpose.")
+@click.command()
 @config_option
 @click.option("--path", "paths", multiple=True, help="Paths concerned, like 'east-*'; all unless given.")
 @click.option("--for", "duration_ns", type=DURATION, help="How long it goes on from now, like 2h.")

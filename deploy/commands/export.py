@@ -25,7 +25,7 @@ _log: Final = logging.getLogger("inflight.exporter")
 _END_SECONDS: Final = 5.0
 
 
-@click.command(short_help="Serve results from Kafka: /metrics and a live page.")
+@click.command()
 @config_option
 @click.option("--listen", type=LISTEN, help="Address to listen on; goes before the config's `export.listen`.")
 def command(config_file: Path, listen: str | None) -> None:

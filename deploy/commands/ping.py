@@ -28,7 +28,7 @@ _ADDRESS = Unit("address", lambda value: config.address(str(value)))
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-@click.command(short_help="Measure one path, with no config and no Kafka.")
+@click.command()
 @click.argument("url")
 @click.argument("address", type=_ADDRESS)
 @click.option("--count", type=click.IntRange(min=1), help="Messages to send; without it, until Ctrl-C.")

@@ -28,7 +28,7 @@ _log: Final = logging.getLogger("inflight.probe")
 DEFAULT_LISTEN: Final = "127.0.0.1:9751"
 
 
-@click.command(short_help="Send and receive probe messages; records go to Kafka.")
+@click.command()
 @config_option
 @site_option
 @click.option("--send", is_flag=True, help="Run only the sending ends (with --receive: both).")

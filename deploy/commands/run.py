@@ -33,7 +33,7 @@ _log: Final = logging.getLogger("inflight.run")
 _LINE_SECONDS: Final = 1.0
 
 
-@click.command(short_help="Everything in one process: probes to /metrics; no Kafka, no JVM.")
+@click.command()
 @config_option
 @site_option
 @click.option("--path", "names", multiple=True, help="Only this path; may be given several times.")

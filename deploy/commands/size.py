@@ -11,7 +11,7 @@ from deploy.errors import Problem
 from streaming.sizing import need
 
 
-@click.command(short_help="Tell how many cores and partitions a deployment needs.")
+@click.command()
 @click.option("--paths", type=click.IntRange(min=1), required=True, help="How many paths.")
 @click.option("--rate", default="10/s", show_default=True, help="Messages of each, like 10/s.")
 @click.option("--window", default="5s", show_default=True, help="Length of a window.")

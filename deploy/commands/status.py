@@ -30,7 +30,7 @@ _FINDINGS: Final = 1
 _file = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 
-@click.command(short_help="Show routers, links, brokers and queues as they are now.")
+@click.command()
 @click.argument("urls", metavar="[URL]...", nargs=-1)
 @click.option("-c", "--config", "config_file", type=_file, help="Take meshes and brokers from a config file.")
 @click.option("--user", help="User for all URLs.")

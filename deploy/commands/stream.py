@@ -23,7 +23,7 @@ _log: Final = logging.getLogger("inflight.stream")
 _HEAP: Final = re.compile(r"\d+[mg]")
 
 
-@click.command(short_help="Compute windows from samples: the Spark job on this machine.")
+@click.command()
 @config_option
 @job_options
 @click.option("--heap", default="1g", show_default=True, help="Memory of Spark's JVM, like 768m or 2g.")

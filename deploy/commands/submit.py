@@ -19,7 +19,7 @@ from deploy.options import config_option, load_config
 _log: Final = logging.getLogger("inflight.stream")
 
 
-@click.command(short_help="Run the Spark job on a cluster, by spark-submit.")
+@click.command()
 @config_option
 @job_options
 @click.option("--master", help="The cluster: spark://HOST:PORT, yarn, k8s://HOST:PORT, or local[N].")

@@ -27,7 +27,7 @@ _REFRESH_SECONDS: Final = 1.0
 _MAX_BYTES: Final = 64 << 20
 
 
-@click.command(short_help="Watch paths, routers and queues in a terminal.")
+@click.command()
 @click.argument("url", default="http://127.0.0.1:9750", metavar="[URL]")
 @click.option("--sort", type=click.Choice(tuple(SORTS)), default="state", show_default=True)
 @click.option("--filter", "filter_", default="", help="Show only paths whose names contain this.")

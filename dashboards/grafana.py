@@ -73,7 +73,7 @@ class Grafana:
             ) from None
         except requests.exceptions.Timeout:
             raise GrafanaError(f"{what}: no answer from {self.url} within {_TIMEOUT_SECONDS:g} s") from None
-        except requests.exceptions.JSONDecodeError:
+        except (requests.exceptions.JSONDecodeError, RecursionError):
             if method == "DELETE":
                 return None  # it answers nothing at all
             raise GrafanaError(

@@ -12,6 +12,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from collectors.records import NUMBERS_BELOW
 from collectors.units import duration_ns
 from deploy.errors import Problem
 from streaming.archive_read import ArchiveError, Question, read
@@ -68,6 +69,11 @@ def command(
 
 
 def _time_ns(text: str, now_ns: int, option: str) -> int:
+    """The time, or the nearest one that a window can have."""
+    return min(max(_asked_ns(text, now_ns, option), 0), NUMBERS_BELOW)
+
+
+def _asked_ns(text: str, now_ns: int, option: str) -> int:
     try:
         return now_ns - duration_ns(text)
     except ValueError:

@@ -78,6 +78,8 @@ def diff(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Resul
         (500, "null", "looking for the folder"),
         (200, "<html>Log in</html>", "answers, but not as Grafana does"),
         (200, '{"message": "not a list"}', "answers, but not as Grafana does"),
+        pytest.param(200, "[" * 100_000, "answers, but not as Grafana does", id="200-deep"),
+        pytest.param(500, "[" * 100_000, "answers, but not as Grafana does", id="500-deep"),
     ],
 )
 def test_answers_that_are_no_good(status: int, body: str, told: str, diff: Callable[..., Result]) -> None:

@@ -130,3 +130,5 @@ def test_the_command_shows_a_table(spark: SparkSession, final: list[bytes], tmp_
     assert shown.output.encode().splitlines() == [row for row in final if b'"path":"path 0"' in row]
     table = CliRunner().invoke(command, [str(tmp_path), "--since", "2023-11-14"])
     assert f"{len(final)} windows" in table.output
+    ever = CliRunner().invoke(command, [str(tmp_path), "--since", "0001-01-01", "--until", "9999-12-31"])
+    assert f"{len(final)} windows" in ever.output

@@ -5,7 +5,7 @@ VENV := .venv/bin
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint bench lock lock-jvm clean
+.PHONY: help setup demo test lint bench soak lock lock-jvm clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -27,6 +27,9 @@ lint: setup ## ruff and mypy
 bench: setup ## run the benchmarks of tests/bench (NAME=x runs tests/bench/x.py)
 	@for bench in $(if $(NAME),tests/bench/$(NAME).py,$(sort $(wildcard tests/bench/[!_]*.py))); do \
 		echo "== $$bench" >&2; $(VENV)/python "$$bench" || exit 1; done
+
+soak: setup ## break everything for MINUTES=15, then hold every message against rows and counters
+	@$(VENV)/python tests/soak/soak.py --minutes $(or $(MINUTES),15)
 
 lock: setup ## renew requirements.lock after a change in pyproject.toml (UPGRADE=1: to the newest versions)
 	@$(VENV)/python -m pip install -q uv

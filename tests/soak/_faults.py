@@ -1,0 +1,89 @@
+"""What a soak does to the network and to Inflight's own parts, one thing after the other."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from kafka import KafkaProducer
+from kafka.errors import KafkaError
+
+if TYPE_CHECKING:
+    from soak import Soaked
+
+Whose = Literal["network", "receivers", "ours"]  # whom a loss may be blamed on
+
+
+@dataclass(frozen=True)
+class Fault:
+    """`act` does it and undoes it; messages may go missing if it was done to the network or the receivers."""
+
+    name: str
+    whose: Whose
+    act: Callable[[Soaked], None]
+
+
+def stopped(part: str, seconds: float) -> Callable[[Soaked], None]:
+    """It stands still, as a frozen machine does, and goes on."""
+
+    def act(soaked: Soaked) -> None:
+        pids = soaked.processes(part)
+        for number, wait in ((signal.SIGSTOP, seconds), (signal.SIGCONT, 0.0)):
+            for pid in pids:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, number)
+            time.sleep(wait)
+
+    return act
+
+
+def killed(part: str, seconds: float) -> Callable[[Soaked], None]:
+    """It dies without a word, and is started again."""
+
+    def act(soaked: Soaked) -> None:
+        soaked.kill(part)
+        time.sleep(seconds)
+        soaked.start(part)
+
+    return act
+
+
+def junk(soaked: Soaked) -> None:
+    """Records that are none: noise, numbers of 400 digits, and 300 MB of zeros in a small one."""
+    noise = [b"", b"\0" * 900, os.urandom(2_000), b'{"v":1,"at_ns":1' + b"0" * 400 + b"}"]
+    topics = [f"{soaked.prefix}.{name}" for name in ("samples", "router", "windows")]
+    producer = KafkaProducer(
+        bootstrap_servers=soaked.bootstrap, compression_type="gzip", max_request_size=1 << 30, acks=1
+    )
+    try:
+        for topic in topics:
+            for value in noise:
+                producer.send(topic, value=value, key=b"direct").get(30)
+            with suppress(KafkaError):  # which is what it should say
+                producer.send(topic, value=bytes(300_000_000), key=b"direct").get(60)
+    finally:
+        producer.close(timeout=5)
+
+
+FAULTS = (
+    Fault("router B killed, back after 8 s", "network", killed("router-B", 8)),
+    Fault("receivers stood still for 20 s", "receivers", stopped("receive", 20)),
+    Fault("Kafka stood still for 45 s", "ours", stopped("kafka", 45)),
+    Fault("senders stood still for 20 s", "ours", stopped("send", 20)),
+    Fault("the job killed", "ours", killed("stream", 2)),
+    Fault("router B stood still for 15 s", "network", stopped("router-B", 15)),
+    Fault("junk in all topics", "ours", junk),
+    Fault("receivers killed, back after 5 s", "receivers", killed("receive", 5)),
+    Fault("senders killed, back after 5 s", "ours", killed("send", 5)),
+    Fault("the exporter killed", "ours", killed("export", 5)),
+    Fault("Kafka killed, back after 10 s", "ours", killed("kafka", 10)),
+    Fault("the job stood still for 20 s", "ours", stopped("stream", 20)),
+    Fault("the broker stood still for 15 s", "network", stopped("artemis", 15)),
+    Fault("the exporter stood still for 15 s", "ours", stopped("export", 15)),
+    Fault("the receivers stood still for 3 s", "receivers", stopped("receive", 3)),
+)

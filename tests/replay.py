@@ -17,6 +17,9 @@ from collectors.router.view import RouterView, view
 
 CAPTURES = Path(__file__).parent / "fixtures" / "captures"
 PREFIXES = {"qdrouterd": "org.apache.qpid.dispatch.", "skrouterd": "io.skupper.router."}
+# Answered by a router's Python agent, which refuses a query that names one unknown attribute.
+_AGENT = {"router.node", "allocator", "connector", "listener"}
+AGENT = {"qdrouterd": _AGENT, "skrouterd": {*_AGENT, "router"}}
 PRODUCTS = {"qdrouterd": "qpid-dispatch-router", "skrouterd": "skupper-router"}
 
 
@@ -28,6 +31,8 @@ class Replay:
         self.capture: dict[str, Any] = json.loads(file.read_text())
         self.prefix = PREFIXES[flavour]
         self.product = PRODUCTS[flavour]
+        self.agent = AGENT[flavour]
+        self.statuses: list[int] = []  # of all replies to queries, in their order
         self.routers = [name for name in self.capture if name.endswith((".A", ".B", ".C", ".E"))]
         self.silent: set[str] = set()
 
@@ -39,6 +44,17 @@ class Replay:
     def replace(self, router: str, entity: str, rows: list[dict[str, Any]]) -> None:
         body = self.capture[router][entity]["body"]
         body["results"] = [[row[name] for name in body["attributeNames"]] for row in rows]
+
+    def tell(self, router: str, entity: str, row: dict[str, Any]) -> None:
+        """One row in the entity's place, with names of its own; where it is empty, no such type is known."""
+        body = {"attributeNames": [*row], "results": [[*row.values()]]}
+        self.capture[router][entity] = {"properties": {"statusCode": 200 if row else 400}, "body": body}
+
+    def without(self, router: str, entity: str, name: str) -> None:
+        """As a version that does not know the attribute."""
+        rows = self.rows(router, entity)
+        self.capture[router][entity]["body"]["attributeNames"].remove(name)
+        self.replace(router, entity, rows)
 
     def router_of(self, request: Message) -> str:
         parts = request.address.split("/")
@@ -53,29 +69,45 @@ class Replay:
             return [reply(request, self.capture["GET-MGMT-NODES"]["body"])]
         kind = properties["entityType"]
         entity = kind.removeprefix(self.prefix)
+        answer = self._query(request, router, kind, entity)
+        self.statuses.append(answer.properties["statusCode"])
+        return [answer]
+
+    def _query(self, request: Message, router: str, kind: str, entity: str) -> Message:
+        properties = request.properties
         answer = self.capture[router].get(entity if kind.startswith(self.prefix) else "none")
         if answer is None and entity == "allocator" and kind.startswith(self.prefix):
             answer = self.capture[self.routers[0]]["allocator"]
         if answer is None or answer["properties"]["statusCode"] != 200:
-            return [reply(request, {}, 400, f"No such entity type '{kind}'")]
+            return reply(request, {}, 400, f"No such entity type '{kind}'")
         names = answer["body"]["attributeNames"]
         results = answer["body"]["results"]
         start = properties.get("offset", 0)
         results = results[start : start + properties.get("count", len(results))]
-        asked = [name for name in request.body["attributeNames"] if name in names] or names
-        places = [names.index(name) for name in asked]
-        body = {"attributeNames": asked, "results": [[row[place] for place in places] for row in results]}
-        return [reply(request, body)]
+        asked = request.body["attributeNames"] or names
+        unknown = [name for name in asked if name not in names]
+        if unknown and entity in self.agent:
+            return reply(request, {}, 404, f"Unknown attributes {unknown} for type {kind}.")
+        # A router's core tells its first attribute in an unknown one's place.
+        places = [names.index(name) if name in names else 0 for name in asked]
+        told = [names[place] for place in places]
+        body = {"attributeNames": told, "results": [[row[place] for place in places] for row in results]}
+        return reply(request, body)
 
 
-def look(replay: Replay, router: str, steady_ns: int = 0) -> RouterView:
-    """The view of one router of a replayed mesh."""
-    polling = Poll(schema.DISPATCH, {}, itertools.count())
+def play(replay: Replay, polling: Poll, change: Any = lambda _request, answer: [answer]) -> None:
+    """Answer everything at once; `change` makes of a good answer what is to come instead."""
     while requests := polling.take(0, 1000):
         for tag, request in requests:
             message = Message()
             message.decode(management.encode(request, tag, "reply"))
             for answer in replay(message):
-                assert isinstance(answer, Message)
-                polling.reply(answer.encode(), 1)
+                for data in change(message, answer):
+                    polling.reply(data if isinstance(data, bytes) else data.encode(), 1)
+
+
+def look(replay: Replay, router: str, steady_ns: int = 0) -> RouterView:
+    """The view of one router of a replayed mesh."""
+    polling = Poll(schema.DISPATCH, {}, itertools.count())
+    play(replay, polling)
     return view(polling.asked[router], 1_800_000_000_000_000_000, steady_ns)

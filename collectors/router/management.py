@@ -29,6 +29,7 @@ class Query:
     flavour: Flavour
     entity: Entity
     offset: int = 0
+    named: bool = True  # whether the attributes are asked for by their names, or all there are
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +45,9 @@ Request = Query | Nodes
 def encode(request: Request, tag: str, reply_to: str) -> bytes:
     """The message, whose correlation id is the tag."""
     if isinstance(request, Query):
-        rest = _asked(request.flavour, request.entity, request.offset)
+        rest = _asked(request.flavour, request.entity, request.offset, named=request.named)
     else:
-        rest = _asked(None, None, 0)
+        rest = _asked(None, None, 0, named=False)
     return _HEADER + _properties(request.to, reply_to, tag) + rest
 
 
@@ -63,7 +64,7 @@ def _text(text: str) -> bytes:
 
 
 @functools.lru_cache(maxsize=1024)
-def _asked(flavour: Flavour | None, entity: Entity | None, offset: int) -> bytes:
+def _asked(flavour: Flavour | None, entity: Entity | None, offset: int, *, named: bool) -> bytes:
     """Application properties and body, which are the same for all routers."""
     properties: dict[str, Any] = {"type": "org.amqp.management", "name": "self"}
     message = Message(properties=properties)
@@ -71,8 +72,7 @@ def _asked(flavour: Flavour | None, entity: Entity | None, offset: int) -> bytes
         properties |= {"operation": "QUERY", "entityType": flavour.prefix + entity.type}
         if entity.paged:
             properties |= {"count": schema.PAGE, "offset": offset}
-        named = [] if entity.ask_all else [column.wire for column in entity.columns]
-        message.body = {"attributeNames": named}
+        message.body = {"attributeNames": [column.wire for column in entity.columns] if named else []}
     else:
         properties["operation"] = "GET-MGMT-NODES"
     data = bytes(message.encode())

@@ -13,7 +13,7 @@ from typing import Final
 from collectors.config import Mesh
 from collectors.outlet import Outlet
 from collectors.router import publish, samples
-from collectors.router.poll import Asked, Kind, Poll
+from collectors.router.poll import Asked, Kind, Known, Poll
 from collectors.router.rows import Table
 from collectors.router.schema import FLAVOURS, Flavour
 from collectors.router.tally import Tallied, Tally
@@ -39,6 +39,7 @@ class Watched:
     flavour: Flavour
     tally: Tally
     heard_ns: int
+    unnamed: frozenset[str] = frozenset()
     seldom: dict[str, Table] = field(default_factory=dict)
     rested: int = SELDOM_POLLS  # polls since the seldom ones were asked for
     failure: str | None = None
@@ -81,9 +82,9 @@ class MeshState:
         self._told: deque[str] = deque(maxlen=MAX_TOLD)
 
     def begin(self, flavour: Flavour, tags: Iterator[int]) -> Poll:
-        known = {router: (w.kind, w.flavour) for router, w in self._watched.items()}
+        known = {router: Known(w.kind, w.flavour, w.unnamed) for router, w in self._watched.items()}
         local = self._local if self._local in known else None
-        default = flavour if local is None else known[local][1]
+        default = flavour if local is None else known[local].flavour
         rested = {router for router, w in self._watched.items() if w.rested < SELDOM_POLLS}
         return Poll(default, known, tags, local, rested)
 
@@ -162,6 +163,7 @@ class MeshState:
 
     def _remember(self, router: str, asked: Asked, watched: Watched, *, restarted: bool) -> None:
         """Keep what will not be asked for in the next polls, unless it is of a router before its restart."""
+        watched.unnamed = asked.unnamed
         seldom = [entity for entity in asked.flavour.entities if entity.seldom]
         fresh = {entity.name: asked.tables[entity.name] for entity in seldom if entity.name in asked.tables}
         if fresh:

@@ -6,7 +6,8 @@ import itertools
 from collections import Counter, deque
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from http import HTTPStatus
+from typing import Final, Literal, NamedTuple
 
 from collectors.router import management, schema
 from collectors.router.management import Nodes, Query, Reply, Request
@@ -25,6 +26,14 @@ Kind = Literal["local", "interior", "edge"]
 Result = Literal["ok", "timeout", "unreachable", "denied", "bad_reply"]
 
 
+class Known(NamedTuple):
+    """What earlier polls found out about a router."""
+
+    kind: Kind
+    flavour: Flavour
+    unnamed: frozenset[str] = frozenset()  # entities of which it refuses to tell some attribute that we name
+
+
 @dataclass(slots=True)
 class Asked:
     """One router in this poll."""
@@ -35,6 +44,7 @@ class Asked:
     guessed: bool
     router: str | None = None  # the id it was found by; None for the one we are connected to, until it says
     tables: dict[str, Table] = field(default_factory=dict)
+    unnamed: frozenset[str] = frozenset()
     open: int = 0
     failure: tuple[Result, str] | None = None
     faults: Counter[str] = field(default_factory=Counter)
@@ -63,7 +73,7 @@ class Poll:
     def __init__(
         self,
         flavour: Flavour,
-        known: Mapping[str, tuple[Kind, Flavour]],
+        known: Mapping[str, Known],
         tags: Iterator[int],
         local: str | None = None,
         rested: Collection[str] = (),
@@ -84,9 +94,9 @@ class Poll:
         self._rested = rested
         self._ask(self._local, self._who(self._local))
         self._ask(self._local, Nodes(schema.LOCAL))
-        for router, (kind, _) in known.items():
+        for router, before in known.items():
             if router != local:
-                self._add(router, "edge" if kind == "edge" else "interior")
+                self._add(router, "edge" if before.kind == "edge" else "interior")
 
     @property
     def done(self) -> bool:
@@ -174,7 +184,11 @@ class Poll:
         self._queue.append((asked, request))
 
     def _who(self, asked: Asked) -> Query:
-        return Query(asked.address, asked.flavour, asked.flavour.entities[0])
+        return self._query(asked, asked.flavour.entities[0])
+
+    def _query(self, asked: Asked, entity: Entity, offset: int = 0) -> Query:
+        named = not (entity.ask_all or entity.name in asked.unnamed)
+        return Query(asked.address, asked.flavour, entity, offset, named)
 
     def _add(self, router: str, kind: Kind) -> None:
         if router in self.asked or not router or "/" in router or router.isspace():
@@ -184,7 +198,7 @@ class Poll:
             return
         known = self._known.get(router)
         address = schema.edge_address(router) if kind == "edge" else schema.interior_address(router)
-        asked = Asked(kind, address, known[1] if known else self._default, guessed=True, router=router)
+        asked = Asked(kind, address, known.flavour if known else self._default, guessed=True, router=router)
         self.asked[router] = asked
         self._ask(asked, self._who(asked))
 
@@ -196,7 +210,7 @@ class Poll:
                 self._hear(router, "interior")
             return
         entity = request.entity
-        page = parse(entity, body)
+        page = parse(entity, body, named=request.named)
         for reason, count in page.faults.items():
             self._fault(asked, BadReply(reason, f"{count} in the reply for {entity.type}"), count)
         if entity is asked.flavour.entities[0]:
@@ -205,7 +219,7 @@ class Poll:
         table.rows += page.rows
         table.absent = page.absent
         if entity.paged and page.came >= schema.PAGE and len(table.rows) < MAX_ROWS:
-            self._ask(asked, Query(asked.address, asked.flavour, entity, request.offset + page.came))
+            self._ask(asked, self._query(asked, entity, request.offset + page.came))
         self._discover(entity, page)
 
     def _discover(self, entity: Entity, page: Table) -> None:
@@ -233,24 +247,31 @@ class Poll:
         elif router != asked.router:
             raise BadReply("identity", f"{asked.address} answered as {router}")
         asked.guessed = False
+        if known := self._known.get(router):
+            asked.unnamed = known.unnamed
         for entity in asked.flavour.entities[1:]:
-            if not (entity.seldom and router in self._rested):
-                self._ask(asked, Query(asked.address, asked.flavour, entity))
+            needless = entity.only_without and entity.only_without not in page.absent
+            if not needless and not (entity.seldom and router in self._rested):
+                self._ask(asked, self._query(asked, entity))
 
     def _bad(self, sent: _Sent, bad: BadReply, now_ns: int) -> None:
         asked, request = sent.asked, sent.request
         first = isinstance(request, Query) and request.entity is asked.flavour.entities[0]
-        if first and asked.guessed and _no_such_type(bad):
+        status = bad.status if isinstance(bad, Refused) else None
+        if first and asked.guessed and status == HTTPStatus.BAD_REQUEST:
             asked.guessed = False
             asked.flavour = schema.other(asked.flavour)
             self._ask(asked, self._who(asked))
             return
-        if isinstance(request, Query) and request.entity.optional and _no_such_type(bad):
+        if isinstance(request, Query) and request.named and status == HTTPStatus.NOT_FOUND:
+            # This version lacks an attribute that others have, and refuses all for it.
+            asked.unnamed |= {request.entity.name}
+            self._ask(asked, self._query(asked, request.entity, request.offset))
             return
         self._fault(asked, bad)
         if isinstance(request, Nodes):
             return  # the node table tells the same
-        if isinstance(bad, Refused) and not first:
+        if status is not None and not first:
             return  # one entity that this router does not tell of; the others hold
         self._fail(asked, "bad_reply", str(bad))
         asked.ended_ns = now_ns
@@ -270,7 +291,3 @@ class Poll:
         who = asked.router or asked.address if asked else "the mesh"
         if len(self.notes) < MAX_NOTES:
             self.notes.append(f"{who}: {bad.reason}: {bad}")
-
-
-def _no_such_type(bad: BadReply) -> bool:
-    return isinstance(bad, Refused) and bad.status == 400  # noqa: PLR2004 -- as routers tell it

@@ -53,8 +53,11 @@ def check_status(properties: Any) -> None:
         raise Refused(int(status), str(properties.get("statusDescription")))
 
 
-def parse(entity: Entity, body: Any) -> Table:
-    """Rows of an entity. The reply's attributeNames say what is where, never the positions asked for."""
+def parse(entity: Entity, body: Any, *, named: bool = True) -> Table:
+    """Rows of an entity. The reply's attributeNames say what is where, never the positions asked for.
+
+    `named`: no other attributes than the entity's columns were asked for.
+    """
     names = body.get("attributeNames") if isinstance(body, Mapping) else None
     results = body.get("results") if isinstance(body, Mapping) else None
     if not isinstance(names, list) or not isinstance(results, list):
@@ -66,7 +69,7 @@ def parse(entity: Entity, body: Any) -> Table:
         column = wanted.pop(wire, None) if wire is not None else None
         if column:
             places.append((place, column))
-        elif wire not in ALWAYS_TOLD and not entity.ask_all:
+        elif wire not in ALWAYS_TOLD and named:
             table.faults["unknown_attribute"] += 1
     table.absent = frozenset(column.name for column in wanted.values())
     if entity.key in table.absent and results:

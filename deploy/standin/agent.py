@@ -63,9 +63,10 @@ class Agent:
     def _query(self, properties: Mapping[str, Any], body: Any) -> dict[str, Any]:
         full = self._type(properties.get("entityType"))
         entity = schema.ENTITIES[self._types[full]]
-        names = _columns(entity.attributes(self._flavour), body)
+        of_agent = self._flavour in entity.agent
+        names = _columns(full, entity.attributes(self._flavour), body, refuse=of_agent)
         rows = list(self._entities(full))
-        if entity.paged:
+        if not of_agent:
             offset, count = _number(properties, "offset"), _number(properties, "count")
             rows = rows[offset or 0 :]
             rows = rows if count is None else rows[:count]
@@ -98,19 +99,17 @@ class Agent:
         return {full: ["QUERY", "READ"] for full in self._types}
 
 
-def _columns(known: tuple[str, ...], body: Any) -> list[str]:
-    """The columns asked for; in an unknown one's place stands `name`, or nothing, as in real routers."""
+def _columns(full: str, known: tuple[str, ...], body: Any, *, refuse: bool) -> list[str]:
+    """The columns asked for; an unknown one is refused, or stands for the first, as in real routers."""
     asked = body.get("attributeNames") if isinstance(body, dict) else None
     if asked is None or asked == []:
         return list(known)
     if not isinstance(asked, list) or not all(isinstance(name, str) for name in asked):
         raise RefusedError(HTTPStatus.BAD_REQUEST, "attributeNames is not a list of names")
-    columns: list[str] = []
-    for name in asked:
-        column = name if name in known else "name"
-        if column not in columns and column in known:
-            columns.append(str(column))
-    return columns
+    unknown = [str(name) for name in asked if name not in known]
+    if unknown and refuse:
+        raise RefusedError(HTTPStatus.NOT_FOUND, f"Unknown attributes {unknown} for type {full}.")
+    return [str(name) if name in known else known[0] for name in asked]
 
 
 def _number(properties: Mapping[str, Any], name: str) -> int | None:

@@ -15,7 +15,9 @@ VERSIONS = {"dispatch": "1.19.0-stand-in", "skupper": "main-stand-in"}  # whose 
 class Entity:
     dispatch: tuple[str, ...] = ()
     skupper: tuple[str, ...] = ()
-    paged: bool = True  # honours count and offset
+    # The flavours whose Python agent answers it: that knows no pages, and refuses a query that names an
+    # unknown attribute. A router's core gives pages, and its first attribute in an unknown one's place.
+    agent: tuple[str, ...] = ()
 
     def attributes(self, flavour: str) -> tuple[str, ...]:
         return self.dispatch if flavour == "dispatch" else self.skupper
@@ -25,6 +27,7 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
+_BOTH = ("dispatch", "skupper")
 _ALLOCATOR = _names(
     "typeName typeSize transferBatchSize localFreeListMax globalFreeListMax totalAllocFromHeap"
     " totalFreeToHeap heldByThreads batchesRebalancedToThreads batchesRebalancedToGlobal name identity type"
@@ -57,6 +60,7 @@ ENTITIES: dict[str, Entity] = {
             " debugDumpFile saslConfigDir saslConfigName timestampsInUTC timestampFormat"
             " defaultDistribution metadata dataConnectionCount dropTcpConnections name identity type"
         ),
+        agent=("skupper",),
     ),
     "routerMetrics": Entity(
         (),
@@ -101,7 +105,7 @@ ENTITIES: dict[str, Entity] = {
             " trackedDeliveries priority deliveriesRedirectedToFallback watch"
         ),
     ),
-    "router.node": Entity(_NODE, _NODE, paged=False),
+    "router.node": Entity(_NODE, _NODE, agent=_BOTH),
     "connection": Entity(
         _names(
             "name identity host role protocol dir container sasl isAuthenticated user isEncrypted sslProto"
@@ -115,7 +119,7 @@ ENTITIES: dict[str, Entity] = {
             " groupOrdinal"
         ),
     ),
-    "allocator": Entity(_ALLOCATOR, _ALLOCATOR, paged=False),
+    "allocator": Entity(_ALLOCATOR, _ALLOCATOR, agent=_BOTH),
     "connector": Entity(
         _names(
             "host port protocolFamily role cost sslProfile saslMechanisms allowRedirect maxFrameSize"
@@ -129,7 +133,7 @@ ENTITIES: dict[str, Entity] = {
             " verifyHostname saslUsername saslPassword messageLoggingComponents failoverUrls"
             " connectionStatus connectionMsg policyVhost openProperties name identity type"
         ),
-        paged=False,
+        agent=_BOTH,
     ),
     "listener": Entity(
         _names(
@@ -146,7 +150,7 @@ ENTITIES: dict[str, Entity] = {
             " websockets http httpRootDir messageLoggingComponents policyVhost openProperties name identity"
             " type"
         ),
-        paged=False,
+        agent=_BOTH,
     ),
     "router.config.address": Entity(
         _names(

@@ -7,24 +7,13 @@ from typing import Any
 
 import pytest
 from proton import Message
-from replay import Replay
+from replay import Replay, play
 
-from collectors.router import management, poll, schema
-from collectors.router.poll import Poll
+from collectors.router import poll, schema
+from collectors.router.poll import Known, Poll
 from collectors.router.view import view
 
 SECOND_NS = 1_000_000_000
-
-
-def play(replay: Replay, polling: Poll, change: Any = lambda _request, answer: [answer]) -> None:
-    """Answer everything at once; `change` makes of a good answer what is to come instead."""
-    while requests := polling.take(0, 1000):
-        for tag, request in requests:
-            message = Message()
-            message.decode(management.encode(request, tag, "reply"))
-            for answer in replay(message):
-                for data in change(message, answer):
-                    polling.reply(data if isinstance(data, bytes) else data.encode(), 1)
 
 
 def begin(flavour: schema.Flavour = schema.DISPATCH, **known: Any) -> Poll:
@@ -81,7 +70,7 @@ def test_a_silent_router_is_down_and_the_others_hold() -> None:
 
 def test_a_router_that_cannot_be_reached_is_told_at_once() -> None:
     """A request that the network gives back needs no deadline."""
-    polling = begin(B=("interior", schema.DISPATCH))
+    polling = begin(B=Known("interior", schema.DISPATCH))
     (tag, _), *_ = [item for item in polling.take(0, 100) if "B" in item[1].to]
     polling.undelivered(tag, "released", denied=False, now_ns=1)
     assert polling.asked["B"].result == "unreachable"
@@ -191,7 +180,7 @@ def test_an_entity_that_a_router_does_not_know_is_no_failure() -> None:
 
 def test_few_requests_wait_at_once_and_slow_routers_hold_no_places() -> None:
     """At most a window is in flight, for replies beyond it would be dropped; patience frees places."""
-    known = {f"R{number}": ("interior", schema.DISPATCH) for number in range(500)}
+    known = {f"R{number}": Known("interior", schema.DISPATCH) for number in range(500)}
     polling = begin(**known)
     assert len(polling.take(0, 10_000)) == poll.WINDOW
     assert polling.take(poll.PATIENCE_NS // 2, 10_000) == []
@@ -228,22 +217,3 @@ def test_what_hardly_changes_is_not_asked_of_those_that_rest() -> None:
     assert seen.rows("allocator") == whole.tables["allocator"].rows
     assert "allocator" not in seen.fresh
     assert "link" in seen.fresh
-
-
-def test_skupper_2_has_its_counters_in_the_router_and_no_metrics() -> None:
-    """Seen of skrouterd 2.7.0: that it does not know the type of version 3 is no fault."""
-    replay = Replay("skrouterd")
-    (who,) = replay.rows(replay.routers[0], "router")
-    (metrics,) = replay.rows(replay.routers[0], "routerMetrics")
-    whole = {**metrics, **who, "version": "2.7.0"}
-    body = {"attributeNames": [*whole], "results": [[*whole.values()]]}
-    replay.capture[replay.routers[0]]["router"]["body"] = body
-    replay.capture[replay.routers[0]]["routerMetrics"] = {"properties": {"statusCode": 400}}
-    polling = begin(schema.SKUPPER)
-    play(replay, polling)
-    asked = polling.asked[replay.routers[0]]
-    assert not asked.faults
-    seen = view(asked, 0, 0)
-    assert seen.version == "2.7.0"
-    assert seen.totals["accepted"] == metrics["acceptedDeliveries"]
-    assert seen.uptime_seconds == metrics["uptimeSeconds"]

@@ -134,6 +134,29 @@ def test_unknown_types_are_refused_as_captured(
     assert (dict(reply.properties), reply.body) == (expected["properties"], expected["body"])
 
 
+@pytest.mark.parametrize("asked", ["two known and one unknown asked", "only unknown asked"])
+def test_unknown_attributes_are_answered_as_captured(
+    busy: tuple[str, StandIn], requester: Callable[[int], Requester], asked: str
+) -> None:
+    """By type: refused with 404 and the name, or told with another column in the place, under its name."""
+    flavour, a = busy
+    captured = json.loads((CAPTURES / "unknown-attributes.json").read_text())
+    replies = captured["qdrouterd-1.19.0" if flavour == "dispatch" else "skrouterd-3.5.1"]
+    known = {"io.skupper.router.routerMetrics": ["identity", "type"]}
+    management = requester(a.port)
+    seen: set[int] = set()
+    for kind, by_query in replies.items():
+        full = kind if kind.startswith(schema.PREFIX[flavour]) else schema.PREFIX[flavour] + kind
+        names = ["noSuchAttribute"]
+        if asked.startswith("two"):
+            names = [*known.get(full, ["name", "identity"]), *names]
+        reply, expected = management.query(full, names), by_query[asked]
+        assert dict(reply.properties) == expected["properties"], full
+        assert reply.body.get("attributeNames") == expected["body"].get("attributeNames"), full
+        seen.add(reply.properties["statusCode"])
+    assert seen == {200, 400, 404}
+
+
 def test_nodes_are_listed_and_reached_over_the_mesh(
     line: list[StandIn], requester: Callable[[int], Requester]
 ) -> None:

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 from proton import Message
 
 from collectors.config import MIN_SIZE_BYTES
+from collectors.router import values
 from collectors.texts import shown
 
 MAGIC: Final = b"Infl"
@@ -167,15 +168,25 @@ def _delivered_before(header: bytes) -> bool:
     return message is not None and bool(message.delivery_count)
 
 
+# Where routers write a message's route: Dispatch among its annotations, Skupper in front of it (docs/notes/
+# router-annotations.adoc there) in a section of its own: flags, to, ingress, trace. By section and place.
+_ROUTES: Final[tuple[tuple[int, str | int], ...]] = ((0x72, "x-opt-qd.trace"), (0x534B5052_2D2D5241, 3))
+
+
 def trace_of(data: bytes) -> str | None:
     """The routers that a message came through, where they wrote themselves into it: `A>B`."""
-    message = _decoded(data)
-    if message is None or not isinstance(message.annotations, dict):
-        return None
-    trace = message.annotations.get("x-opt-qd.trace")
-    if not isinstance(trace, list | tuple) or not trace:
-        return None
-    return shown(">".join(str(router).partition("/")[2] or str(router) for router in trace)[:512])
+    try:
+        found = values.sections(data)
+        for section, place in _ROUTES:
+            if section in found:
+                told = values.read(data, found[section])[0]
+                trace = told[place]
+                if isinstance(trace, list) and trace:
+                    names = [str(router).partition("/")[2] or str(router) for router in trace]
+                    return shown(">".join(names)[:512])
+    except (values.BadEncoding, LookupError, TypeError):
+        pass  # it tells none
+    return None
 
 
 def reply_address(data: bytes) -> str | None:

@@ -10,6 +10,9 @@ from streaming.rows import LiveRow
 
 _HEADINGS: Final = ("", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max", "mean", "std", "min")
 _WIDTH: Final = 9
+_NO_ROUTE: Final = (
+    "route: not told; routers, not edge ones, tell it on listeners with `stripAnnotations: no`"
+)
 
 
 def live_line(row: LiveRow, sent: int, received: int, seconds: float) -> str:
@@ -45,6 +48,8 @@ def table(found: dict[str, Any], *, ping_pong: bool) -> list[str]:
         lines.append(f"rate: asked {found['rate']['asked']:g}/s, got {found['rate']['got']:g}/s")
     lines.append(_clock(found["clock"], ping_pong=ping_pong))
     lines += [f"route: {route} ({count})" for route, count in found["routes"].items()]
+    if not found["routes"] and found["classes"]["received"]:
+        lines.append(_NO_ROUTE)
     if found["cannot_see"]:
         unseen = found["cannot_see"]
         lines.append(

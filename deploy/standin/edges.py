@@ -73,5 +73,5 @@ class Edges:
             proxy = self._proxies[key] = self._router.adopt_in(self.up, link, "endpoint")
             proxy.owning_key = key
             proxy.origin = self.up.container or ""
-            proxy.trace = []  # the interior router has written the way on the message
+            proxy.trace = []  # edge routers tell no way, as the real ones do not
             self._router.route(key, proxy.origin, self._router.id).attach(proxy)

@@ -164,7 +164,7 @@ class OutLink(Link):
         self.settles = kind == "endpoint" and bool(
             lib.pn_link_remote_snd_settle_mode(self.pn) == lib.PN_SND_SETTLED
         )
-        self.annotate = kind == "endpoint" and (peer.keeps_annotations or peer.role == EDGE)
+        self.annotate = kind == "endpoint" and peer.keeps_annotations and peer.role != EDGE
 
     @property
     def spare(self) -> int:
@@ -233,10 +233,7 @@ class OutLink(Link):
     def send(self, transit: Transit) -> None:
         data = transit.data
         if self.annotate and transit.trace:
-            try:
-                data = sections.annotated(data, sections.route_pairs(transit.origin, tuple(transit.trace)))
-            except sections.MalformedError:
-                data = transit.data  # a router passes on what it cannot read
+            data = self._with_route(transit)
         tag = b"%x" % next(_tags)
         delivery = lib.pn_delivery(self.pn, (len(tag), ffi.from_buffer(tag)))
         lib.pn_link_send(self.pn, data, len(data))
@@ -255,6 +252,16 @@ class OutLink(Link):
             if not transit.waiting:
                 transit.sent = (self, delivery)
             lib.pn_link_advance(self.pn)
+
+    def _with_route(self, transit: Transit) -> bytes:
+        """As the flavour does it."""
+        way = transit.origin, tuple(transit.trace)
+        if self.peer.router.settings.flavour == "skupper":
+            return sections.route_section(*way) + transit.data
+        try:
+            return sections.annotated(transit.data, sections.route_pairs(*way))
+        except sections.MalformedError:
+            return transit.data  # a router passes on what it cannot read
 
     def settle(self, transit: Transit, delivery: Any, state: int) -> None:
         """End a delivery towards its consumer, and count it."""

@@ -107,11 +107,21 @@ def _string(text: str) -> bytes:
 
 
 @lru_cache(maxsize=1024)
-def route_pairs(ingress: str, trace: tuple[str, ...]) -> bytes:
-    """The pairs a router adds: where the message came in, and the routers it passed, area before name."""
+def route_section(ingress: str, trace: tuple[str, ...]) -> bytes:
+    """What a Skupper router puts in front: flags, to, where the message came in, the routers it passed."""
+    items = b"\x43\x40" + _string(f"0/{ingress}") + _trace(trace)
+    return b"\x00\x80SKPR--RA" + struct.pack(">BII", _LIST32, len(items) + 4, 4) + items
+
+
+def _trace(trace: tuple[str, ...]) -> bytes:
     steps = b"".join(_string(f"0/{router}") for router in trace)
-    listed = struct.pack(">BII", _LIST32, len(steps) + 4, len(trace)) + steps
-    return _symbol("x-opt-qd.ingress") + _string(f"0/{ingress}") + _symbol("x-opt-qd.trace") + listed
+    return struct.pack(">BII", _LIST32, len(steps) + 4, len(trace)) + steps
+
+
+@lru_cache(maxsize=1024)
+def route_pairs(ingress: str, trace: tuple[str, ...]) -> bytes:
+    """The pairs a Dispatch router adds: where a message came in, the routers it passed, area before name."""
+    return _symbol("x-opt-qd.ingress") + _string(f"0/{ingress}") + _symbol("x-opt-qd.trace") + _trace(trace)
 
 
 def annotated(data: bytes, pairs: bytes) -> bytes:

@@ -64,6 +64,27 @@ def test_all_arrive_and_all_files(router: StandIn, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("options", "route"),
+    [
+        (["--flavour", "dispatch", "--listen", "127.0.0.1:0,strip=no"], "route: S.stand-in (20)"),
+        (["--flavour", "skupper", "--listen", "127.0.0.1:0,strip=no"], "route: S.stand-in (20)"),
+        (
+            ["--flavour", "skupper", "--listen", "127.0.0.1:0"],
+            "route: not told; routers, not edge ones, tell it on listeners with `stripAnnotations: no`",
+        ),
+    ],
+)
+def test_the_route_as_each_router_tells_it(tmp_path: Path, options: list[str], route: str) -> None:
+    """Dispatch among a message's annotations, Skupper in front of it; where it is not told, why."""
+    running = StandIn(tmp_path, "S", *options)
+    try:
+        result = _ping(_url(running), "closest/way", "--count", 20, "--rate", "100/s")
+    finally:
+        running.stop()
+    assert [line for line in result.stdout.splitlines() if line.startswith("route")] == [route]
+
+
 def _hdr_counts(file: Path) -> dict[str, int]:
     """Values in the log by tag, as the hdrhistogram package decodes them."""
     counts: dict[str, int] = {}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from proton import Message, symbol
@@ -89,6 +92,34 @@ def test_body_is_found(body: Body, size: int, extra: dict[str, str], *, again: b
     assert message.trace_of(data) == "A>B"
 
 
+# What skrouterd 3.5.1 put in front of messages: from A through B to C, and to a receiver at an edge router.
+SKUPPER_A_TO_C = (
+    b"\x00\x80SKPR--RA\xd0\x00\x00\x00/\x00\x00\x00\x04C\xa1\x0bclosest/x02\xa1\x030/A"
+    b"\xd0\x00\x00\x00\x13\x00\x00\x00\x03\xa1\x030/A\xa1\x030/B\xa1\x030/C"
+)
+SKUPPER_EDGE = b"\x00\x80SKPR--RA\xd0\x00\x00\x00\x14\x00\x00\x00\x04C\xa1\x0bclosest/x03@E"
+
+
+@pytest.mark.parametrize(("front", "route"), [(SKUPPER_A_TO_C, "A>B>C"), (SKUPPER_EDGE, None)])
+@pytest.mark.parametrize("again", [False, True])
+def test_the_route_as_skupper_writes_it(front: bytes, route: str | None, *, again: bool) -> None:
+    """In a section that AMQP does not know; all else of the message is found behind it."""
+    sent = Message(body=GOLDEN[:64], inferred=True, reply_to="answers", delivery_count=int(again))
+    data = front + sent.encode()
+    assert message.trace_of(data) == route
+    assert message.find_body(data) == Found(len(data) - 64, 64, again)
+    assert message.reply_address(data) == "answers"
+
+
+@pytest.mark.parametrize(
+    "told", [{}, {symbol("x-opt-qd.trace"): 7}, {symbol("x-opt-qd.trace"): []}, {symbol("x-opt-qd.to"): "B"}]
+)
+def test_no_route_is_no_route(told: dict[Any, Any]) -> None:
+    """Annotations of others, and a trace that is none."""
+    assert message.trace_of(Message(body=b"x", annotations=told or None).encode()) is None
+    assert message.trace_of(b"\x00\x80SKPR--RA\x45" + GOLDEN) is None
+
+
 def test_wide_descriptors() -> None:
     """A section's code may be written as a long number."""
     data = bytes.fromhex("00800000000000000075") + b"\xa0\x40" + GOLDEN[:64]
@@ -108,6 +139,8 @@ def test_other_bodies_are_not_found() -> None:
 def test_nonsense_is_refused(data: bytes) -> None:
     """No bytes whatever make the receiver fail."""
     message.find_body(data)
+    message.trace_of(data)
+    message.trace_of(SKUPPER_A_TO_C[:11] + data)
     message.decode_body(data)
     message.trace_of(data)
     message.reply_address(data)

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from helpers import free_port, optional, wait_until
 from proton import Delivery, Message
 from proton.utils import BlockingConnection, LinkDetached, SendException
 from receiving import Receiving
 
+from deploy.commands.ping import command as ping
 from deploy.embedded.network import Network
 from deploy.embedded.router_config import DISPATCH, PROGRAMS, Program, RouterSpec
 from deploy.embedded.routers import RealRouter
@@ -80,6 +82,9 @@ def test_a_line_of_real_routers(
             assert watching.value("mesh_deliveries_total", ingress="A", egress="C") == 40
             sending.close()
         assert bad_replies(watching) == {}
+        there = ("--receive-url", network.routers["C"].url)
+        pinged = CliRunner().invoke(ping, [network.routers["A"].url, "inflight/way", *there, "--count", "20"])
+        assert "route: A>B>C (20)" in pinged.output
         network.routers["B"].kill()
         wait_until(lambda: watching.value("router_up", router="B") == 0, 20, "B to be down")
         network.routers["B"].start()

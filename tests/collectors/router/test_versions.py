@@ -1,4 +1,4 @@
-"""Routers of all versions: each tells all that it has, none is asked for what it refuses; upgrades are followed.
+"""Routers of all versions: each tells all it has, none is asked for what it refuses; upgrades are followed.
 
 What a run of releases lacks of what we ask for is written down as it stands in the projects' sources, from
 qpid-dispatch 1.14.0 to skupper-router 3.5.1: the columns of a router's core (`src/router_core/agent_*.c`),

@@ -94,10 +94,13 @@ def test_an_edges_own_client_reaches_the_interior(
 def test_route_begins_at_the_interior_router(
     edged: dict[str, StandIn], clients: Clients, address: str
 ) -> None:
-    """Edges are not in the trace, and their traffic counts as their interior router's."""
-    receiver = clients.receiver(edged["F"].port, address)
-    clients.sender(edged["A"].port, address).send(1)
-    assert receiver.got(1)[0].annotations["x-opt-qd.trace"] == ["0/A.stand-in", "0/B.stand-in"]
+    """Edges are not in the trace, and tell none, as the real ones."""
+    receiver = clients.receiver(edged["A"].port, address)
+    clients.sender(edged["F"].port, address).send(1)
+    assert receiver.got(1)[0].annotations["x-opt-qd.trace"] == ["0/B.stand-in", "0/A.stand-in"]
+    receiver = clients.receiver(edged["F"].port, f"{address}/back")
+    clients.sender(edged["A"].port, f"{address}/back").send(1)
+    assert not receiver.got(1)[0].annotations
 
 
 def test_an_edge_that_loses_its_interior_router_finds_it_again(

@@ -72,6 +72,18 @@ def test_route_is_added_and_nothing_else_changes(
     assert {name: getattr(message, name) for name in fields} == fields
 
 
+def test_route_as_skupper_writes_it() -> None:
+    """As skrouterd 3.5.1 wrote it, but for the widths of texts and lists, and `to`, which may be left out."""
+    written = sections.route_section("A", ("A", "B", "C"))
+    assert written.startswith(b"\x00\x80SKPR--RA\xd0")
+    data = proton.Data()
+    data.decode(written)
+    told = data.get_py_described()
+    assert told.descriptor == 0x534B50522D2D5241
+    assert told.value == [0, None, "0/A", ["0/A", "0/B", "0/C"]]
+    assert sections.route_section("A", ()).endswith(b"\xd0\x00\x00\x00\x04\x00\x00\x00\x00")
+
+
 def test_route_of_an_earlier_journey_is_replaced() -> None:
     """A message that comes back out of a broker tells its last way only."""
     data = _encoded(body=b"x", annotations={proton.symbol("own"): 1})

@@ -95,9 +95,14 @@ class Replay:
         return reply(request, body)
 
 
-def play(replay: Replay, polling: Poll, change: Any = lambda _request, answer: [answer]) -> None:
-    """Answer everything at once; `change` makes of a good answer what is to come instead."""
-    while requests := polling.take(0, 1000):
+def play(
+    replay: Replay,
+    polling: Poll,
+    change: Any = lambda _request, answer: [answer],
+    at_once: int = 1000,
+) -> None:
+    """Answer everything; `change` makes of a good answer what is to come instead."""
+    while requests := polling.take(0, at_once):
         for tag, request in requests:
             message = Message()
             message.decode(management.encode(request, tag, "reply"))

@@ -45,6 +45,7 @@ class Asked:
     router: str | None = None  # the id it was found by; None for the one we are connected to, until it says
     tables: dict[str, Table] = field(default_factory=dict)
     unnamed: frozenset[str] = frozenset()
+    own: int = 0  # requests and replies of this poll that may have been on their way when it told its links
     open: int = 0
     failure: tuple[Result, str] | None = None
     faults: Counter[str] = field(default_factory=Counter)
@@ -61,6 +62,7 @@ class _Sent:
     asked: Asked
     request: Request
     at_ns: int
+    settled: int  # requests that had come to their end by then
 
 
 class Poll:
@@ -83,6 +85,7 @@ class Poll:
         self._queue: deque[tuple[Asked, Request]] = deque()
         self._sent: dict[str, _Sent] = {}
         self._taken_ns = 0
+        self._taken = 0
         self._answered: set[str] = set()
         self._local = Asked("local", schema.LOCAL, flavour, guessed=True)
         self.asked: dict[str, Asked] = {}
@@ -119,7 +122,8 @@ class Poll:
                 continue
             tag = str(next(self._tags))
             asked.started_ns = asked.started_ns or now_ns
-            self._sent[tag] = _Sent(asked, request, now_ns)
+            self._sent[tag] = _Sent(asked, request, now_ns, self._taken - len(self._sent))
+            self._taken += 1
             taken.append((tag, request))
         return taken
 
@@ -215,6 +219,8 @@ class Poll:
             self._fault(asked, BadReply(reason, f"{count} in the reply for {entity.type}"), count)
         if entity is asked.flavour.entities[0]:
             self._identified(asked, page)
+        elif entity is schema.LINK:
+            asked.own = max(asked.own, self._taken - sent.settled)
         table = asked.tables.setdefault(entity.name, Table())
         table.rows += page.rows
         table.absent = page.absent

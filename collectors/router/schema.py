@@ -229,6 +229,7 @@ PAGE: Final = 500
 ALWAYS_TOLD: Final = frozenset({"name", "identity", "type"})
 
 SKUPPER_PRODUCT: Final = "skupper-router"  # as it calls itself when a connection opens
+OWN_CONTAINER: Final = "inflight-collect-"  # how containers begin that ask for management
 LOCAL: Final = "$management"
 
 

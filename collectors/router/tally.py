@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -126,6 +126,7 @@ class Tally:
                 if value := link[name]:
                     gauges[name] += value
             gauges["zero_credit_seconds"] = max(gauges["zero_credit_seconds"], idle)
+        _leave_out_own(found, seen)
         # A group whose links are gone keeps its counters for a while.
         for gone in sums.groups():
             if gone not in found and isinstance(gone, LinkGroup):
@@ -213,6 +214,14 @@ def _add(entry: Entry, added: tuple[int, ...]) -> None:
     entry.members += 1
     if any(added):
         entry.added = tuple(map(operator.add, entry.added, added))
+
+
+def _leave_out_own(links: Mapping[LinkGroup, Entry], seen: RouterView) -> None:
+    """What may be our own requests and replies does not wait, unless the link has long had no credit."""
+    for group, entry in links.items():
+        if group.peer in seen.neighbours and not entry.gauges["zero_credit_seconds"]:
+            for name in ("undelivered", "unsettled"):
+                entry.gauges[name] = max(0, entry.gauges[name] - seen.own)
 
 
 def _finish(found: dict[Any, Entry], sums: Sums) -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from collectors.router import names
 from collectors.router.poll import Asked
 from collectors.router.rows import Row, Table
-from collectors.router.schema import FlavourName
+from collectors.router.schema import OWN_CONTAINER, FlavourName
 from collectors.texts import matches
 
 SECOND_NS = 1_000_000_000
@@ -42,6 +42,8 @@ class RouterView:
     edge: bool = False
     instance: int | None = None
     peers: dict[str, str] = field(default_factory=dict)  # connection -> peer
+    neighbours: set[str] = field(default_factory=set)  # those of the peers that are routers
+    own: int = 0  # messages of ours that may be among those on its links to them
 
     @property
     def uptime_seconds(self) -> int | None:
@@ -74,12 +76,22 @@ def view(asked: Asked, at_ns: int, steady_ns: int, before: Mapping[str, Table] |
         absent={name: table.absent for name, table in tables.items()},
         fresh=frozenset(asked.tables),
         edge=who.get("mode") == "edge",
+        own=asked.own,
     )
     own = next((row for row in seen.rows("node") if row["id"] == router), None)
     seen.instance = own["instance"] if own else None
     connectors = {(row["host"], row["port"]): row["name"] for row in seen.rows("connector")}
+    ours = set()
     for row in seen.rows("connection"):
-        seen.peers[row["identity"]] = _peer(row, connectors)
+        peer = seen.peers[row["identity"]] = _peer(row, connectors)
+        if row["role"] in _ROUTER_ROLES:
+            seen.neighbours.add(peer)
+        elif (row["container"] or "").startswith(OWN_CONTAINER):
+            ours.add(row["identity"])
+    if ours:
+        for link in seen.rows("link"):
+            if link["connection"] in ours:  # what waits there are the answers to this poll
+                link["undelivered"] = link["unsettled"] = 0
     return seen
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 from proton import SASL, Collector, Connection, Delivery, Endpoint, Event, SSLException, Transport
 
 from collectors import amqp
-from collectors.router.schema import DISPATCH, SKUPPER, SKUPPER_PRODUCT, Flavour
+from collectors.router.schema import DISPATCH, OWN_CONTAINER, SKUPPER, SKUPPER_PRODUCT, Flavour
 
 CREDIT: Final = 1000
 MAX_REPLY_BYTES: Final = 32 << 20
@@ -71,7 +71,7 @@ class Wire:
         self._connection = Connection()
         self._events = Collector()
         self._connection.collect(self._events)
-        self._connection.container = f"inflight-collect-{uuid.uuid4()}"
+        self._connection.container = f"{OWN_CONTAINER}{uuid.uuid4()}"
         self._connection.properties = {"product": "inflight"}
         self._transport = Transport()
         try:

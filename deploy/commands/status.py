@@ -63,8 +63,8 @@ def command(
     """Show what the routers and brokers at URLs say of themselves: what is wrong first, then all of it.
 
     URL is amqp(s)://HOST:PORT of any router, the rest of its mesh is found through it, or http(s)://… of a
-    broker's Jolokia. Rates are those of one second. Exit status: 1 when something is down or messages are
-    being lost.
+    broker's Jolokia. Rates are those of one second; what status itself asks and is answered is among them.
+    Exit status: 1 when something is down or messages are being lost.
 
     Example: inflight status amqp://router-east:5672 http://artemis-a:8161/console/jolokia
     """

@@ -10,9 +10,7 @@ from streaming.rows import LiveRow
 
 _HEADINGS: Final = ("", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max", "mean", "std", "min")
 _WIDTH: Final = 9
-_NO_ROUTE: Final = (
-    "route: not told; routers, not edge ones, tell it on listeners with `stripAnnotations: no`"
-)
+_NO_ROUTE: Final = "route: not told; routers, not edge ones, tell it on listeners with `stripAnnotations: no`"
 
 
 def live_line(row: LiveRow, sent: int, received: int, seconds: float) -> str:

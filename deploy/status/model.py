@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 from collectors.broker.collector import BrokerSeen
 from collectors.router.mesh import MeshView
 from collectors.router.names import INTERNAL
-from collectors.router.tally import LINK_COUNTERS, TOTAL_COUNTERS, Entry
+from collectors.router.tally import LINK_COUNTERS, TOTAL_COUNTERS, Entry, Tallied
 from collectors.router.view import LinkGroup
 
 Json = dict[str, Any]
@@ -76,7 +76,7 @@ def _mesh(found: Status, mesh: MeshView) -> None:
     seconds = mesh.interval_ns / 1e9
     for router, view in mesh.views.items():
         tallied = mesh.tallied[router]
-        totals = dict(zip(TOTAL_COUNTERS, tallied.totals.added, strict=True))
+        into, out = _passed(tallied)
         found.routers.append(
             {
                 "mesh": mesh.mesh,
@@ -87,8 +87,8 @@ def _mesh(found: Status, mesh: MeshView) -> None:
                 "uptime_seconds": view.uptime_seconds,
                 "connections": len(view.rows("connection")),
                 "links": len(view.rows("link")),
-                "in_per_second": _rate(totals["ingress"], seconds),
-                "out_per_second": _rate(totals["egress"], seconds),
+                "in_per_second": _rate(into, seconds),
+                "out_per_second": _rate(out, seconds),
                 "undelivered": sum(e.gauges.get("undelivered", 0) for e in tallied.links.values()),
                 "unsettled": sum(e.gauges.get("unsettled", 0) for e in tallied.links.values()),
             }
@@ -100,6 +100,18 @@ def _mesh(found: Status, mesh: MeshView) -> None:
         found.edges.append({"mesh": mesh.mesh, "edge": edge.pair.id, "up": edge.up, "cost": edge.cost})
         if not edge.up and not mesh.failure:
             found.findings.append(Finding("bad", edge.pair.id, "the link between these routers is down"))
+
+
+def _passed(tallied: Tallied) -> tuple[int, int]:
+    """Messages that came into a router and went out of it, from and to end points and other routers."""
+    totals = dict(zip(TOTAL_COUNTERS, tallied.totals.added, strict=True))
+    # `transit` counts what went out to other routers; nothing of a router as a whole what came from them.
+    came = sum(
+        entry.added[LINK_COUNTERS.index("deliveries")]
+        for group, entry in tallied.links.items()
+        if group.type in _BETWEEN_ROUTERS and group.direction == "in"
+    )
+    return totals["ingress"] + came, totals["egress"] + totals["transit"]
 
 
 _NO_ROUTER: Final[Json] = {

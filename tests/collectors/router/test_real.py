@@ -20,6 +20,7 @@ from deploy.embedded.network import Network
 from deploy.embedded.router_config import DISPATCH, PROGRAMS, Program, RouterSpec
 from deploy.embedded.routers import RealRouter
 from deploy.embedded.supervisor import Supervisor
+from deploy.status.model import status
 
 Watch = Callable[..., Any]
 RIGHTS = Path(__file__).parents[3] / "deploy" / "rights"
@@ -67,6 +68,9 @@ def test_a_line_of_real_routers(
         assert {view.version for view in watching.views[-1].views.values()} != {"unknown"}
         assert watching.value("mesh_topology_differences", kind="missing_link") == 0
         assert watching.value("mesh_edge_cost", id="A--B", source="A", target="B") == 1
+        assert [
+            f.text for view in watching.views for f in status([view], []).findings if "wait" in f.text
+        ] == []
         out = {"peer": "", "address": "collected/r", "direction": "out", "type": "endpoint"}
         with Receiving(network.routers["C"].url, "collected/r") as receiving:
             sending = BlockingConnection(network.routers["A"].url, timeout=20)

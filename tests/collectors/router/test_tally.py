@@ -48,6 +48,58 @@ def test_gauges_are_what_the_capture_says() -> None:
     assert sums(tallied, P2)["deliveries"] == 0  # counted before we looked
 
 
+BETWEEN = LinkGroup("QDR.B", "", "out", "inter-router")
+
+
+@pytest.mark.parametrize(
+    ("waiting", "ours", "no_credit_seconds", "told"),
+    [(6, 6, 0, 0), (6, 40, 0, 0), (9, 6, 0, 3), (9, 6, 2, 9)],
+)
+def test_our_own_messages_between_routers_do_not_wait(
+    waiting: int, ours: int, no_credit_seconds: int, told: int
+) -> None:
+    """As many as may be the poll's own messages are left out, unless a link has long had no credit."""
+    replay = Replay("qdrouterd")
+    (link, *_) = [
+        row
+        for row in replay.rows("QDR.A", "router.link")
+        if (row["linkType"], row["linkDir"], row["undeliveredCount"]) == ("inter-router", "out", 0)
+    ]
+    changes = {"undeliveredCount": waiting, "zeroCreditSeconds": no_credit_seconds}
+    change(replay, "QDR.A", "router.link", "identity", link["identity"], **changes)
+    seen = look(replay, "QDR.A")
+    seen.own = ours
+    assert Tally(("*",)).feed(seen).links[BETWEEN].gauges["undelivered"] == told
+
+
+def test_the_answers_to_a_poll_do_not_wait() -> None:
+    """What stands on the links of the collector's own connection is its own; on others' it is told."""
+    replay = Replay("qdrouterd")
+    (connection, *rest) = replay.rows("QDR.E", "connection")
+    links = replay.rows("QDR.E", "router.link")
+    made = []
+    for number, container in enumerate(("inflight-collect-1234", "a console")):
+        made.append({**connection, "identity": str(70 + number), "container": container, "role": "normal"})
+        links.append(
+            {
+                **links[0],
+                "identity": str(80 + number),
+                "connectionId": str(70 + number),
+                "linkType": "endpoint",
+                "linkDir": "out",
+                "owningAddr": "Ltemp.abc",
+                "undeliveredCount": 5,
+                "unsettledCount": 7,
+            }
+        )
+    replay.replace("QDR.E", "connection", [connection, *rest, *made])
+    replay.replace("QDR.E", "router.link", links)
+    gauges = (
+        Tally(("*",)).feed(look(replay, "QDR.E")).links[LinkGroup("", "_internal", "out", "endpoint")].gauges
+    )
+    assert (gauges["undelivered"], gauges["unsettled"]) == (5, 7)
+
+
 def test_links_between_routers_are_summed_by_peer_and_a_broker_has_its_connectors_name() -> None:
     """Of 29 links at C few groups are left: by peer, by address, by the broker's connector."""
     groups = {*Tally(("*",)).feed(look(Replay("qdrouterd"), "QDR.C")).links}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from replay import Replay, look
 from rich.console import Console
 
@@ -71,6 +72,37 @@ def test_rows_come_worst_first() -> None:
     assert found.links[0]["undelivered"] == 30
     assert found.queues[0]["added_per_second"] == 5.0
     assert found.brokers[0]["disk"] == 0.95
+
+
+@pytest.mark.parametrize(
+    ("change", "into", "out"),
+    [
+        ({"deliveriesIngress": 300, "deliveriesTransit": 300}, 150, 150),  # from clients to other routers
+        ({"deliveriesTransit": 1000, "from A": 1000}, 500, 500),  # passed on
+        ({"deliveriesEgress": 40, "from A": 40}, 20, 20),  # from another router to clients
+        ({"deliveriesIngress": 10, "deliveriesEgress": 20, "deliveriesTransit": 20}, 5, 20),  # multicast
+    ],
+)
+@pytest.mark.parametrize("program", ["qdrouterd", "skrouterd"])
+def test_each_message_counts_once_in_and_once_out(
+    program: str, change: dict[str, int], into: float, out: float
+) -> None:
+    """Whether it comes from a client or a router, and goes to one; at B, in two seconds."""
+    replay = Replay(program)
+    b = replay.routers[1]
+    tally, entity = Tally(("*",)), {"qdrouterd": "router", "skrouterd": "routerMetrics"}[program]
+    tally.feed(look(replay, b))
+    (row,) = replay.rows(b, entity)
+    changed = {name: row[name] + more for name, more in change.items() if name in row}
+    replay.replace(b, entity, [{**row, **changed, "uptimeSeconds": row["uptimeSeconds"] + 2}])
+    links = replay.rows(b, "router.link")
+    came = next(r for r in links if (r["linkType"], r["linkDir"]) == ("inter-router", "in"))
+    came["deliveryCount"] += change.get("from A", 0)
+    replay.replace(b, "router.link", links)
+    view = MeshView("prod", 1, 2_000_000_000, views={b: look(replay, b, 2_000_000_000)})
+    view.tallied[b] = tally.feed(view.views[b])
+    (router,) = status([view], []).routers
+    assert (router["in_per_second"], router["out_per_second"]) == (into, out)
 
 
 def test_a_mesh_that_cannot_be_polled_is_one_finding() -> None:

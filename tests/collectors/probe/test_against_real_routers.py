@@ -1,4 +1,4 @@
-"""Probes through a line of real routers, qdrouterd or skrouterd, where one is on the PATH."""
+"""Probes through a line of real routers, qdrouterd and skrouterd, where they are on the PATH."""
 
 from __future__ import annotations
 
@@ -6,20 +6,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from helpers import optional
+from real_routers import each_program, real_line
 
 from deploy.embedded.network import Network
-from deploy.embedded.routers import real_program
-from deploy.embedded.supervisor import Supervisor
 
 
-@pytest.fixture(scope="module")
-def line(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
+@pytest.fixture(scope="module", **each_program)
+def line(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
     """A - B - C."""
-    if real_program() is None:
-        optional("qdrouterd or skrouterd")
-    with Supervisor(tmp_path_factory.mktemp("real-line")) as supervisor:
-        yield Network(supervisor, kafka=False, artemis=False).start()
+    with real_line(request.param, tmp_path_factory.mktemp("real-line"), artemis=False) as network:
+        yield network
 
 
 def _config(line: Network, path: str) -> str:

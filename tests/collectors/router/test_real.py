@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -10,13 +9,13 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from helpers import free_port, optional, wait_until
+from helpers import free_port, wait_until
 from proton import Delivery, Message
 from proton.utils import BlockingConnection, LinkDetached, SendException
+from real_routers import each_program, real_line, wanted
 from receiving import Receiving
 
 from deploy.commands.ping import command as ping
-from deploy.embedded.network import Network
 from deploy.embedded.router_config import DISPATCH, PROGRAMS, Program, RouterSpec
 from deploy.embedded.routers import RealRouter
 from deploy.embedded.supervisor import Supervisor
@@ -45,22 +44,15 @@ vhost {
 FLAVOURS = {program.name: "dispatch" if program is DISPATCH else "skupper" for program in PROGRAMS}
 
 
-@pytest.fixture(params=PROGRAMS, ids=lambda program: program.name)
+@pytest.fixture(**each_program)
 def program(request: pytest.FixtureRequest) -> Program:
-    found: Program = request.param
-    if shutil.which(found.name) is None:
-        optional(found.name)
-    return found
+    return wanted(request.param)
 
 
 @pytest.mark.e2e
-def test_a_line_of_real_routers(
-    program: Program, tmp_path: Path, watch: Watch, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_line_of_real_routers(program: Program, tmp_path: Path, watch: Watch) -> None:
     """All are found and told; 40 messages are 40 everywhere; one that is killed is down, and comes back."""
-    monkeypatch.setattr("deploy.embedded.network.real_program", lambda: program)
-    with Supervisor(tmp_path) as supervisor:
-        network = Network(supervisor, kafka=False, artemis=False).start()
+    with real_line(program, tmp_path, artemis=False) as network:
         watching = watch(urls=[router.url for router in network.routers.values()], expect=["A--B", "B--C"])
         wait_until(lambda: watching.value("router_up", router="C") == 1, 15, "C to be seen")
         (flavour,) = {view.flavour for view in watching.views[-1].views.values()}

@@ -8,16 +8,15 @@ from contextlib import contextmanager
 
 import pytest
 import yaml
-from helpers import optional
 from proton import Message
 from proton.utils import BlockingConnection
+from real_routers import real_line
 
 from collectors.load import parse
 from deploy.embedded.artemis import Artemis
 from deploy.embedded.network import Network
-from deploy.embedded.routers import real_program
+from deploy.embedded.router_config import PROGRAMS, Program
 from deploy.embedded.stand_in import StandIn
-from deploy.embedded.supervisor import Supervisor
 from deploy.errors import Problem
 
 pytestmark = pytest.mark.e2e
@@ -50,19 +49,16 @@ def carried(network: Network, source: str, target: str, address: str, receive: s
         return str(body)
 
 
-@pytest.fixture(scope="module")
-def real_line(artemis: Artemis, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
-    """Real routers, where there are some."""
-    if real_program() is None:
-        optional("qdrouterd or skrouterd")
-    with Supervisor(tmp_path_factory.mktemp("real")) as supervisor:
-        yield Network(supervisor, kafka=False, artemis=artemis).start()
-
-
-@pytest.fixture(params=["router_line", "real_line"])
-def line(request: pytest.FixtureRequest) -> Network:
-    """Stand-ins, and real routers: what is true of the one is true of the other."""
-    return request.getfixturevalue(request.param)
+@pytest.fixture(scope="module", params=["stand-in", *PROGRAMS], ids=lambda p: getattr(p, "name", p))
+def line(
+    request: pytest.FixtureRequest, artemis: Artemis, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Network]:
+    """Stand-ins, and real routers where there are some: what is true of the one is true of the others."""
+    if isinstance(request.param, Program):
+        with real_line(request.param, tmp_path_factory.mktemp("real"), artemis=artemis) as network:
+            yield network
+    else:
+        yield request.getfixturevalue("router_line")
 
 
 def test_messages_go_the_length_of_the_line(line: Network) -> None:

@@ -16,7 +16,7 @@ from real_routers import each_program, real_line, wanted
 from receiving import Receiving
 
 from deploy.commands.ping import command as ping
-from deploy.embedded.router_config import DISPATCH, PROGRAMS, Program, RouterSpec
+from deploy.embedded.router_config import DISPATCH, PROGRAMS, SKUPPER, Program, RouterSpec
 from deploy.embedded.routers import RealRouter
 from deploy.embedded.supervisor import Supervisor
 from deploy.status.model import status
@@ -87,6 +87,27 @@ def test_a_line_of_real_routers(program: Program, tmp_path: Path, watch: Watch) 
         wait_until(lambda: watching.value("router_up", router="B") == 1, 20, "B to be back")
         edge = {"id": "A--B", "source": "A", "target": "B"}
         wait_until(lambda: watching.value("mesh_edge_up", **edge) == 1, 20, "its link to be back")
+
+
+@pytest.mark.e2e
+def test_a_router_is_upgraded_from_dispatch_to_skupper(tmp_path: Path, watch: Watch) -> None:
+    """Under the same id, at the same port: it is down, and then up with the version it has now."""
+    for program in PROGRAMS:
+        wanted(program)
+    with Supervisor(tmp_path) as supervisor:
+        spec = RouterSpec("A")
+        old = RealRouter(supervisor, spec, DISPATCH)
+        old.start()
+        watching = watch(urls=spec.url)
+        wait_until(lambda: watching.views[-1].views["A"].flavour == "dispatch", 15, "the old one")
+        old.kill()
+        RealRouter(supervisor, spec, SKUPPER).start()
+        wait_until(lambda: watching.views[-1].views["A"].flavour == "skupper", 15, "the new one")
+        seen = watching.views[-1].views["A"]
+        assert seen.version.startswith("3.")
+        assert seen.totals["accepted"] is not None
+        assert watching.value("router_up", router="A") == 1
+        assert bad_replies(watching) == {}
 
 
 def bad_replies(watching: Any) -> dict[str, float]:

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from helpers import free_port, wait_until
 from replay import Replay
 from scripted import ScriptedNode
+from standin_clients import StandIn
 
 from collectors import telemetry
 from deploy.commands.status import command
@@ -42,6 +43,22 @@ def test_a_mesh_as_json(node: ScriptedNode) -> None:
     assert {row["router"] for row in found["routers"]} == {"QDR.A", "QDR.B", "QDR.C", "QDR.E"}
     assert {edge["edge"] for edge in found["edges"]} == {"QDR.A--QDR.B", "QDR.B--QDR.C", "QDR.B--QDR.E"}
     assert found["findings"][0]["text"] == "30 messages wait to go out"
+
+
+@pytest.mark.parametrize("flavour", ["dispatch", "skupper"])
+def test_a_router_that_answers_as_the_real_ones(tmp_path: Path, flavour: str) -> None:
+    """Stand-ins refuse what real routers refuse: nothing is wrong all the same, and nothing waits."""
+    running = StandIn(tmp_path, "S", "--flavour", flavour)
+    try:
+        result = CliRunner().invoke(command, [f"amqp://127.0.0.1:{running.port}", "--json"])
+    finally:
+        running.stop()
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.output)
+    (router,) = found["routers"]
+    assert router["version"] == {"dispatch": "1.19.0-stand-in", "skupper": "main-stand-in"}[flavour]
+    assert (router["connections"], router["undelivered"], router["unsettled"]) == (1, 0, 0)
+    assert found["findings"] == []
 
 
 def test_what_is_down_is_a_finding(node: ScriptedNode) -> None:

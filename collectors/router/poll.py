@@ -277,8 +277,10 @@ class Poll:
         self._fault(asked, bad)
         if isinstance(request, Nodes):
             return  # the node table tells the same
-        if status is not None and not first:
-            return  # one entity that this router does not tell of; the others hold
+        if not first and (status is not None or bad.reason == "shape"):
+            # One entity that this router does not tell of, or not in our words; the others hold.
+            asked.tables.pop(request.entity.name, None)
+            return
         self._fail(asked, "bad_reply", str(bad))
         asked.ended_ns = now_ns
 

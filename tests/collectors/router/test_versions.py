@@ -177,6 +177,27 @@ def test_an_attribute_that_a_version_refuses_costs_one_question() -> None:
     assert not first.asked["QDR.A"].faults
 
 
+@pytest.mark.parametrize(("entity", "key"), [("connector", "name"), ("router.link", "identity")])
+def test_an_entity_in_words_that_we_do_not_know_is_left_out(entity: str, key: str) -> None:
+    """As a version to come may tell it: it is counted, all else is told, and the mesh is seen through it."""
+    replay = Replay("skrouterd")
+    a, b, *_ = replay.routers
+    for row in (rows := replay.rows(a, entity)):
+        row["renamed"] = row.pop(key)
+    names = [
+        "renamed" if name == key else name for name in replay.capture[a][entity]["body"]["attributeNames"]
+    ]
+    replay.capture[a][entity]["body"]["attributeNames"] = names
+    replay.replace(a, entity, rows or [dict.fromkeys(names, "x")])
+    polling = Poll(schema.SKUPPER, {}, itertools.count())
+    play(replay, polling)
+    asked = polling.asked[a]
+    assert (asked.result, asked.faults["shape"]) == ("ok", 1)
+    known = {e.type: e.name for e in schema.SKUPPER.entities}
+    assert {*polling.asked[b].tables} - {*asked.tables} == {known[entity]}
+    assert polling.asked[b].result == "ok"
+
+
 def test_a_router_is_upgraded_while_it_is_watched(watch: Callable[..., Any]) -> None:
     """From Dispatch to Skupper 3: it is the same router, restarted, with all of its new tables."""
     replay, new = Replay("qdrouterd"), Replay("skrouterd")

@@ -100,6 +100,7 @@ def play(
     polling: Poll,
     change: Any = lambda _request, answer: [answer],
     at_once: int = 1000,
+    now_ns: int = 1,
 ) -> None:
     """Answer everything; `change` makes of a good answer what is to come instead."""
     while requests := polling.take(0, at_once):
@@ -108,11 +109,11 @@ def play(
             message.decode(management.encode(request, tag, "reply"))
             for answer in replay(message):
                 for data in change(message, answer):
-                    polling.reply(data if isinstance(data, bytes) else data.encode(), 1)
+                    polling.reply(data if isinstance(data, bytes) else data.encode(), now_ns)
 
 
 def look(replay: Replay, router: str, steady_ns: int = 0) -> RouterView:
     """The view of one router of a replayed mesh."""
     polling = Poll(schema.DISPATCH, {}, itertools.count())
-    play(replay, polling)
+    play(replay, polling, now_ns=steady_ns)
     return view(polling.asked[router], 1_800_000_000_000_000_000, steady_ns)

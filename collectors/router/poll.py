@@ -45,6 +45,7 @@ class Asked:
     router: str | None = None  # the id it was found by; None for the one we are connected to, until it says
     tables: dict[str, Table] = field(default_factory=dict)
     unnamed: frozenset[str] = frozenset()
+    told_ns: int = 0  # when it told its links
     own: int = 0  # requests and replies of this poll that may have been on their way when it told its links
     open: int = 0
     failure: tuple[Result, str] | None = None
@@ -153,7 +154,7 @@ class Poll:
         self._answered.add(reply.tag)
         try:
             if sent.asked.failure is None:
-                self._use(sent, reply)
+                self._use(sent, reply, now_ns)
         except BadReply as bad:
             self._bad(sent, bad, now_ns)
         finally:
@@ -206,7 +207,7 @@ class Poll:
         self.asked[router] = asked
         self._ask(asked, self._who(asked))
 
-    def _use(self, sent: _Sent, reply: Reply) -> None:
+    def _use(self, sent: _Sent, reply: Reply, now_ns: int) -> None:
         asked, request = sent.asked, sent.request
         body = reply.checked_body()
         if isinstance(request, Nodes):
@@ -220,6 +221,7 @@ class Poll:
         if entity is asked.flavour.entities[0]:
             self._identified(asked, page)
         elif entity is schema.LINK:
+            asked.told_ns = asked.told_ns or now_ns
             asked.own = max(asked.own, self._taken - sent.settled)
         table = asked.tables.setdefault(entity.name, Table())
         table.rows += page.rows

@@ -62,7 +62,7 @@ def records(site: str, seen: MeshView, poll: int) -> Iterator[Telemetry]:
                     target=router,
                     entity=entity,
                     at_ns=seen.at_ns,
-                    interval_ns=seen.interval_ns,
+                    interval_ns=tallied.interval_ns or seen.interval_ns,
                     poll=poll,
                     rows=rows,
                     restarted=tallied.restarted,

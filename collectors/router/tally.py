@@ -48,6 +48,7 @@ class Tallied:
     """What a poll of one router comes to."""
 
     restarted: bool
+    interval_ns: int  # from what it said before, which `added` is since; 0 where that was nothing
     totals: Entry
     links: dict[LinkGroup, Entry]
     addresses: dict[str, Entry]
@@ -74,6 +75,7 @@ class Tally:
 
     def feed(self, seen: RouterView) -> Tallied:
         restarted = self._before is not None and _restarted(self._before, seen)
+        interval_ns = seen.steady_ns - self._before.steady_ns if self._before else 0
         self._before = seen
         self._deltas.start_round(restarted=restarted)
         self._allocator_deltas.start_round(restarted=restarted)
@@ -86,6 +88,7 @@ class Tally:
             self._allocator_deltas.end_round()
         tallied = Tallied(
             restarted,
+            interval_ns,
             Entry(self._sums["total"].get(""), added),
             links,
             addresses,

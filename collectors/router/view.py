@@ -27,7 +27,7 @@ class LinkGroup(NamedTuple):
 
 @dataclass(slots=True)
 class RouterView:
-    """What a router said in one poll; `steady_ns` is of a clock that does not step."""
+    """What a router said in one poll; `steady_ns`, when it did, is of a clock that does not step."""
 
     router: str
     flavour: FlavourName
@@ -55,7 +55,7 @@ class RouterView:
 
 
 def view(asked: Asked, at_ns: int, steady_ns: int, before: Mapping[str, Table] | None = None) -> RouterView:
-    """From a router's answered tables; call it only where the result is ok.
+    """From a router's answered tables; call it only where the result is ok. `steady_ns` is the poll's end.
 
     `before` are those of an earlier poll, for the entities that were not asked for in this one.
     """
@@ -70,7 +70,7 @@ def view(asked: Asked, at_ns: int, steady_ns: int, before: Mapping[str, Table] |
         mode=who.get("mode") or "unknown",
         version=totals.get("version") or totals.get("unnamed_version") or "unknown",
         at_ns=at_ns,
-        steady_ns=steady_ns,
+        steady_ns=asked.told_ns or steady_ns,
         totals=totals,
         tables={name: table.rows for name, table in tables.items()},
         absent={name: table.absent for name, table in tables.items()},

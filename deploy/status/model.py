@@ -73,9 +73,9 @@ def _mesh(found: Status, mesh: MeshView) -> None:
         if not mesh.failure:
             found.findings.append(Finding("bad", router, f"does not answer: {reason}"))
         found.routers.append({"mesh": mesh.mesh, "router": router, "up": False, **_NO_ROUTER})
-    seconds = mesh.interval_ns / 1e9
     for router, view in mesh.views.items():
         tallied = mesh.tallied[router]
+        seconds = tallied.interval_ns / 1e9
         into, out = _passed(tallied)
         found.routers.append(
             {

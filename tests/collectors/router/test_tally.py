@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
-from replay import Replay, look
+from replay import Replay, look, play
 
-from collectors.router import tally
+from collectors.router import schema, tally
+from collectors.router.poll import Poll
 from collectors.router.tally import LINK_COUNTERS, Tallied, Tally
-from collectors.router.view import LinkGroup
+from collectors.router.view import LinkGroup, RouterView, view
 
 SECOND_NS = 1_000_000_000
 
@@ -151,6 +153,20 @@ def test_a_restart_is_noticed(how: str) -> None:
     second = counting.feed(look(replay, "QDR.C", after * SECOND_NS))
     assert second.restarted
     assert sums(second, P2)["deliveries"] == 50
+
+
+def test_rates_are_of_the_time_between_what_a_router_said() -> None:
+    """Polls that ended a second apart may have heard of its links within 1.8 s: counts are of that time."""
+    replay, counting = Replay("qdrouterd"), Tally(("*",))
+    assert counting.feed(heard(replay, SECOND_NS // 10, SECOND_NS)).interval_ns == 0
+    second = counting.feed(heard(replay, 19 * SECOND_NS // 10, 2 * SECOND_NS))
+    assert second.interval_ns == 18 * SECOND_NS // 10
+
+
+def heard(replay: Replay, told_ns: int, end_ns: int) -> RouterView:
+    polling = Poll(schema.DISPATCH, {}, itertools.count())
+    play(replay, polling, now_ns=told_ns)
+    return view(polling.asked["QDR.C"], 0, end_ns)
 
 
 def test_a_slow_clock_is_no_restart() -> None:

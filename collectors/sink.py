@@ -10,29 +10,52 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from kafka import KafkaProducer
-from kafka.errors import KafkaError, MessageSizeTooLargeError
+from kafka.errors import KafkaError, KafkaTimeoutError, MessageSizeTooLargeError
 
 from collectors.config import Kafka
 from collectors.kafka_causes import explain
-from collectors.kafka_client import client_kwargs
+from collectors.kafka_client import client_kwargs, connect
 from collectors.record_codec import decode
 from collectors.records import SECOND_NS, BadRecord, Gap, Header
 from collectors.spool import Frame, Spool
 from collectors.topics import SAMPLES, Topic
+from collectors.trouble import Trouble
+from collectors.worker import Worker, joined
 
 _log: Final = logging.getLogger("inflight.sink")
 _IN_FLIGHT: Final = 1_000
 _LINGER_MS: Final = 20
 _MAX_BLOCK_MS: Final = 5_000
 _BOOTSTRAP_MS: Final = 5_000
-_DELIVERY_MS: Final = 30_000
+_REQUEST_MS: Final = 10_000
+_NEVER_MS: Final = (1 << 31) - 1
+_SILENT_SECONDS: Final = 30.0  # Kafka has taken nothing for so long: another connection is made
 _RETRY_SECONDS: Final = 1.0
+_LATE_SECONDS: Final = 30.0  # the job takes an end for gone after a minute, unless configured
+_QUIET_SECONDS: Final = 30.0  # nothing was given up for so long
 _IDLE_SECONDS: Final = 0.05
 _MAX_REQUEST_BYTES: Final = 1_100_000
 _BEFORE_NS: Final = 2 * SECOND_NS  # an end publishes at least that often
 
 
 End = tuple[str, str, str, str]  # path, role, name, run
+
+
+class _Producer(KafkaProducer):  # type: ignore[misc]  # it is untyped
+    """One that can be left while Kafka is silent: what it has not sent stays on disk.
+
+    KafkaProducer's `close` begins with waiting for all answers; where they do not come it raises, and its
+    thread stays.
+    """
+
+    def flush(self, timeout: float | None = None) -> None:
+        """Nothing: `close` calls it, and what is not sent is sent again."""
+
+    def leave(self, seconds: float) -> None:
+        """Send what is there for so long, and nothing after this; blocks for a request's time at most."""
+        sender = self._sender
+        self.close(timeout=seconds)
+        sender.join(_REQUEST_MS / 1e3)
 
 
 class KafkaSink:
@@ -52,16 +75,21 @@ class KafkaSink:
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._in_flight: deque[tuple[Frame, Any]] = deque()
-        self._producer: KafkaProducer | None = None
+        self._producer: _Producer | None = None
         self._alone = 0  # so many records are sent one by one
-        self.problem: str | None = "not connected to Kafka yet"
+        self._waiting = Trouble(_log)
+        self._waiting.text = "not connected to Kafka yet"
+        self._losing = Trouble(_log)
+        self._oversized = Trouble(_log)
+        self._lost_at = 0.0  # when the disk had no room for a record
         self.dropped_seconds: Counter[str] = Counter({"full": 0, "too_large": 0, "disk": 0})
         self.delivered = 0
         self._fine_at = time.monotonic()  # when nothing was wrong yet, or any more
-        self._thread = threading.Thread(target=self._run, name="kafka-sink", daemon=True)
+        self._moved_at = 0.0  # when Kafka took something, or nothing was on its way
+        self._worker = Worker("kafka-sink", self._run)
 
     def start(self) -> None:
-        self._thread.start()
+        self._worker.start()
 
     # -- for the probe's thread
 
@@ -69,14 +97,20 @@ class KafkaSink:
         try:
             dropped = self._spool.put(key, record)
         except OSError as error:
-            if self.problem != (text := f"the spool cannot be written: {error.strerror}"):
-                _log.error("%s", text)
-            self.problem = text
             self._give_up([(key, record)], "disk")
+            self._losing_records(f"records are given up: the spool cannot be written: {error.strerror}")
             return
         if dropped:
             self._give_up([(frame.key, frame.record) for frame in dropped], "full")
+            limit = f"{self._spool.limit_bytes / (1 << 20):.0f} MiB"
+            self._losing_records(f"the oldest records are given up: the spool is full, with {limit}")
+        elif self._losing.text and time.monotonic() - self._lost_at > _QUIET_SECONDS:
+            self._losing.over("the spool takes all records again")
         self._wake.set()
+
+    def _losing_records(self, text: str) -> None:
+        self._lost_at = time.monotonic()
+        self._losing.tell(text, logging.ERROR)
 
     def gaps(self, path: str, role: str, name: str, run: str) -> tuple[Gap, ...]:
         with self._lock:
@@ -88,6 +122,19 @@ class KafkaSink:
     def spool(self) -> Spool:
         return self._spool
 
+    @property
+    def problem(self) -> str | None:
+        """What is wrong now: records are given up, or wait."""
+        return self._losing.text or self._waiting.text
+
+    def not_ready(self) -> str | None:
+        """Why records do not come to Kafka in time."""
+        late, age = None, self._spool.oldest_seconds()
+        if age > _LATE_SECONDS:
+            why = self._waiting.text or f"{self._spool.waiting_bytes} bytes are still to be sent"
+            late = f"the oldest record has waited for Kafka for {age:.0f} s: {why}"
+        return joined(self._worker.problem, self._losing.text, late)
+
     def close(self, seconds: float = 3.0) -> None:
         """Send what is waiting, for so long at most; the rest stays on disk for the next start."""
         deadline = time.monotonic() + seconds
@@ -95,7 +142,7 @@ class KafkaSink:
             time.sleep(0.02)
         self._stopping.set()
         self._wake.set()
-        self._thread.join(max(1.0, deadline - time.monotonic()))
+        self._worker.join(max(1.0, deadline - time.monotonic()))
         self._spool.close()
 
     def _unsent(self) -> bool:
@@ -104,18 +151,21 @@ class KafkaSink:
     # -- the thread
 
     def _run(self) -> None:
+        self._begin_again()
         while not self._stopping.is_set():
             try:
                 self._step()
             except Exception as error:  # noqa: BLE001 -- whatever it is, what is on disk is not lost by it
                 self._failed(error)
-        if self._producer is not None:
-            self._producer.close(timeout=1)
+                self._begin_again()
+                self._stopping.wait(_RETRY_SECONDS)
+        self._leave_producer(seconds=1)
 
     def _step(self) -> None:
         self._reap()
         if self._producer is None:
-            self._producer = KafkaProducer(
+            self._producer = connect(
+                _Producer,
                 **client_kwargs(self._config),  # anew: a password's file may have been put right
                 enable_idempotence=True,
                 acks="all",
@@ -125,13 +175,16 @@ class KafkaSink:
                 max_request_size=_MAX_REQUEST_BYTES,
                 max_block_ms=_MAX_BLOCK_MS,
                 bootstrap_timeout_ms=_BOOTSTRAP_MS,
-                delivery_timeout_ms=_DELIVERY_MS,
-                request_timeout_ms=10_000,
+                # A batch given up would let later ones overtake it: it is tried again until all are given up.
+                delivery_timeout_ms=_NEVER_MS,
+                request_timeout_ms=_REQUEST_MS,
                 allow_auto_create_topics=False,
                 reconnect_backoff_max_ms=2_000,
             )
         most = (0 if self._in_flight else 1) if self._alone else _IN_FLIGHT - len(self._in_flight)
         frames = self._spool.take(most)
+        if not self._in_flight:
+            self._moved_at = time.monotonic()
         for frame in frames:
             try:
                 topic = self._topic_of(frame.key).name(self._config.prefix)
@@ -151,7 +204,7 @@ class KafkaSink:
                 self._delivered(frame)
             elif isinstance(future.exception, MessageSizeTooLargeError) and self._alone:
                 self._too_large(frame, future.exception)
-                self._close_producer()  # it fails all that follows, too
+                self._leave_producer()  # it fails all that follows, too
             else:
                 if isinstance(future.exception, MessageSizeTooLargeError):
                     # The client fails the records beside it, too: each is tried alone to find the one.
@@ -159,36 +212,36 @@ class KafkaSink:
                 raise future.exception
             self._in_flight.popleft()
             self._alone = max(0, self._alone - 1)
+            self._moved_at = time.monotonic()
+        if self._in_flight and time.monotonic() - self._moved_at > _SILENT_SECONDS:
+            raise KafkaTimeoutError(f"it has taken nothing for {_SILENT_SECONDS:.0f} s")
 
     def _delivered(self, frame: Frame) -> None:
         self._spool.ack(frame)
         self.delivered += 1
         self._fine_at = time.monotonic()
-        if self.problem is not None:
-            _log.info("records go to Kafka, topics %s.*", self._config.prefix)
-            self.problem = None
+        self._waiting.over(f"records go to Kafka, topics {self._config.prefix}.*")
 
     def _too_large(self, frame: Frame, error: Exception) -> None:
-        _log.error("a record of %s is too large for Kafka and is given up: %s", frame.key, error)
+        self._oversized.tell(f"{frame.key}: a record too large for Kafka is given up: {error}", logging.ERROR)
         self._give_up([(frame.key, frame.record)], "too_large")
         self._spool.ack(frame)
 
     def _failed(self, error: Exception) -> None:
-        """Begin again with what is not known to have arrived: in order, and twice rather than never."""
         text = explain(error, self._fine_at) if isinstance(error, KafkaError) else str(error) or repr(error)
-        if self.problem != text:
-            _log.warning("records wait on disk: Kafka at %s: %s", ",".join(self._config.servers), text)
-        self.problem = text
+        self._waiting.tell(f"records wait on disk: Kafka at {','.join(self._config.servers)}: {text}")
+
+    def _begin_again(self) -> None:
+        """With what is not known to have arrived: in order, and twice rather than never."""
+        self._leave_producer()  # first: what it sent after this would be out of order
         self._in_flight.clear()
         again = self._spool.rewind()
         self._alone = again if self._alone else 0
-        self._close_producer()
-        self._stopping.wait(_RETRY_SECONDS)
 
-    def _close_producer(self) -> None:
+    def _leave_producer(self, seconds: float = 0) -> None:
         producer, self._producer = self._producer, None
         if producer is not None:
-            producer.close(timeout=0)
+            producer.leave(seconds)
 
     # -- what is given up
 

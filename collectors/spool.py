@@ -18,6 +18,8 @@ from typing import Final, NamedTuple
 
 import crc32c
 
+from collectors.private import private_folder
+
 _log: Final = logging.getLogger("inflight.sink")
 _FRAME: Final = struct.Struct(
     "<IIHq"
@@ -46,13 +48,17 @@ class _Segment:
     first_put_ns: int = 0
     began_ns: int = field(default_factory=time.monotonic_ns)
 
+    @property
+    def done(self) -> bool:
+        """Whether all of it is acknowledged."""
+        return not self.unacked and self.read >= self.size
+
 
 class Spool:
     """One writer and one reader, which may be different threads."""
 
     def __init__(self, folder: Path, limit_bytes: int) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self._folder = folder
+        self._folder = private_folder(folder)
         self._limit = limit_bytes
         self._lock = threading.Lock()
         self._segments: deque[_Segment] = deque()
@@ -69,12 +75,14 @@ class Spool:
 
     @property
     def waiting_bytes(self) -> int:
-        return self._bytes
+        """What is not acknowledged, to a segment."""
+        with self._lock:
+            return sum(segment.size for segment in self._segments if not segment.done)
 
     def oldest_seconds(self) -> float:
-        """The age of the oldest record that waits; 0 where none does."""
+        """The age of the oldest record that waits, to a segment; 0 where none does."""
         with self._lock:
-            first = next((s.first_put_ns for s in self._segments if s.size), 0)
+            first = next((segment.first_put_ns for segment in self._segments if not segment.done), 0)
         return max(0.0, (time.time_ns() - first) / 1e9) if first else 0.0
 
     def put(self, key: str, record: bytes) -> list[Frame]:
@@ -165,7 +173,7 @@ class Spool:
         """Delete segments that are done with; never the one that is written."""
         while len(self._segments) > 1 or (self._segments and self._file < 0):
             first = self._segments[0]
-            if first.unacked or first.read < first.size:
+            if not first.done:
                 return
             self._segments.popleft()
             self._bytes -= first.size

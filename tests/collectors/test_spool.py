@@ -130,3 +130,28 @@ def test_age_of_the_oldest(tmp_path: Path) -> None:
     assert spool.oldest_seconds() == 0
     spool.put("p", b"x")
     assert 0 <= spool.oldest_seconds() < 60
+
+
+def test_nothing_waits_once_all_is_acknowledged(tmp_path: Path) -> None:
+    """The file that is being written may still be there; what is in it does not count."""
+    spool = Spool(tmp_path, _PLENTY)
+    spool.put("p", b"x")
+    assert spool.waiting_bytes > 0
+    (frame,) = spool.take(10)
+    assert spool.waiting_bytes > 0
+    spool.ack(frame)
+    assert len(_segments(tmp_path)) == 1
+    assert spool.waiting_bytes == 0
+    assert spool.oldest_seconds() == 0
+    spool.put("p", b"y")
+    assert spool.waiting_bytes > 0
+    assert spool.oldest_seconds() < 60
+
+
+def test_files_are_for_their_user_alone(tmp_path: Path) -> None:
+    """They tell names of the network; a folder that is there already stays as it is."""
+    (tmp_path / "state").mkdir(mode=0o755)
+    Spool(tmp_path / "state" / "probe" / "spool", _PLENTY).put("p", b"x")
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "state").rglob("*")}
+    assert modes == {"probe": 0o700, "spool": 0o700, f"{0:016d}.seg": 0o600}
+    assert (tmp_path / "state").stat().st_mode & 0o777 == 0o755

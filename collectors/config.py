@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path as File
 from typing import Annotated, Final, Literal, get_args
 from urllib.parse import urlsplit
@@ -119,6 +120,17 @@ def _several(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
+def _file(value: File) -> File:
+    """ValueError where no system has a file of that name."""
+    try:
+        named = b"\0" not in os.fsencode(value)
+    except UnicodeEncodeError:
+        named = False
+    if not named:
+        raise ValueError(f"{str(value)!r} cannot be the name of a file")
+    return value
+
+
 AmqpUrl = Annotated[str, AfterValidator(amqp_url)]
 HttpUrl = Annotated[str, AfterValidator(http_url)]
 Name = Annotated[str, AfterValidator(name)]
@@ -131,6 +143,7 @@ AmqpUrls = Annotated[tuple[AmqpUrl, ...], BeforeValidator(_several), Field(min_l
 Names = Annotated[tuple[Name, ...], BeforeValidator(_several), Field(min_length=1)]
 Server = Annotated[str, AfterValidator(_server)]
 Listen = Annotated[str, AfterValidator(listen_address)]
+FileName = Annotated[File, AfterValidator(_file)]
 Ttl = Annotated[int, BeforeValidator(time_to_live)]
 
 
@@ -141,9 +154,9 @@ class _Part(BaseModel):
 class Tls(_Part):
     """Files of PEM; host names are checked unless `verify` says otherwise."""
 
-    ca: File | None = None
-    cert: File | None = None
-    key: File | None = None
+    ca: FileName | None = None
+    cert: FileName | None = None
+    key: FileName | None = None
     verify: Literal["name", "chain", "none"] = "name"
 
     @model_validator(mode="after")
@@ -158,7 +171,7 @@ class Sasl(_Part):
 
     mechanism: Mechanism
     user: str | None = None
-    password_file: File | None = None
+    password_file: FileName | None = None
 
     @model_validator(mode="after")
     def _complete(self) -> Sasl:
@@ -175,7 +188,7 @@ class Auth(_Part):
     """HTTP Basic."""
 
     user: str
-    password_file: File
+    password_file: FileName
 
 
 class Kafka(_Part):
@@ -319,4 +332,4 @@ class Config(_Part):
     paths: dict[Name, PathConfig] = {}
     slos: tuple[Slo, ...] = ()
     export: Export = Export()
-    state: File = File(".inflight")  # spools and what must outlive a restart
+    state: FileName = File(".inflight")  # spools and what must outlive a restart

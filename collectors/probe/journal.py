@@ -18,6 +18,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from collectors.private import private_folder
 from collectors.probe.arrivals import ROW
 from collectors.probe.ledger import Second, SenderLedger
 from collectors.probe.message import COUNTED_BYTES
@@ -240,8 +241,7 @@ class FileJournals:
     """In a folder of its own, a file or two for each end."""
 
     def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self._folder = folder
+        self._folder = private_folder(folder)
         self._mapped: list[Mapped] = []
 
     def rows(self, header: Header) -> RowStore:

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from collectors.private import private_folder
+
 _MOST: Final = 1_000
 
 
@@ -32,7 +34,7 @@ class Slot:
         """OSError where the folder cannot be made or written."""
         for number in range(_MOST):
             folder = root / str(number)
-            folder.mkdir(parents=True, exist_ok=True)
+            private_folder(folder)
             lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

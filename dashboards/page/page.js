@@ -51,7 +51,7 @@ function show() {
   if (document.title !== `${worst}Inflight at ${state.site}`) document.title = `${worst}Inflight at ${state.site}`;
   const banner = byId("banner");
   banner.hidden = !state.not_ready;
-  setText(banner, state.not_ready ? `The figures may be behind: ${state.not_ready}.` : "");
+  setText(banner, state.not_ready ? `Not ready: ${state.not_ready}.` : "");
   table.show(state.paths, state.now_seconds);
   mesh.show(state);
   queues.show(state);

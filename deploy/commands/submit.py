@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import click
 
+from collectors.private import private_folder
 from deploy import jvm, package
 from deploy.errors import Problem
 from deploy.job_settings import job_options, job_settings
@@ -57,6 +58,8 @@ def command(
     code = package_file or config.state / "submit" / "inflight.zip"
     told = code.with_suffix(".json")
     try:
+        if package_file is None:
+            private_folder(code.parent)
         modules = package.build(code)
         told.write_text(settings.encode())
     except OSError as error:

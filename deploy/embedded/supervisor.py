@@ -16,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
+from collectors.private import private_folder
 from deploy.embedded import guardian
 from deploy.embedded.process import Part, Process
 from deploy.errors import Problem
@@ -51,7 +52,7 @@ class Supervisor:
         self._guardian: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
-        self.state_dir.mkdir(parents=True, exist_ok=True)
+        private_folder(self.state_dir)
         self._lock_file = _take(self.state_dir / "lock")
         if ended := guardian.end_marked(f"{self.state_dir}//", grace_seconds=0):
             log.warning("ended %d processes that an earlier run left behind in %s", ended, self.state_dir)

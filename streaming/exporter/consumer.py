@@ -16,7 +16,8 @@ from kafka.errors import KafkaError
 
 from collectors import events, telemetry, topics
 from collectors.config import Kafka
-from collectors.kafka_client import client_kwargs
+from collectors.kafka_client import client_kwargs, connect
+from collectors.trouble import Trouble
 from streaming import rows
 from streaming.exporter.core import Exporter
 from streaming.exporter.saved import DamagedState, Offsets, StateFile
@@ -47,6 +48,7 @@ class Consumer:
         self._goals: dict[Any, int] = {}
         self._next_save = self._next_discovery = 0.0
         self._why_not: str | None = "not connected to Kafka yet"
+        self._reading, self._saving = Trouble(_log), Trouble(_log)
         self._apply: Final[dict[str, tuple[str, Apply]]] = {
             topic.name(kafka.prefix): (topic.suffix, apply)
             for topic, apply in (
@@ -60,12 +62,17 @@ class Consumer:
         self._windows = topics.WINDOWS.name(kafka.prefix)
         self._events = topics.EVENTS.name(kafka.prefix)
 
+    def behind(self) -> bool:
+        """Whether counters must not be shown yet: behind the last life's they would look reset."""
+        return self._why_not is not None
+
     def not_ready(self) -> str | None:
-        """Why counters must not be shown yet, or None: behind the last life's they would look reset."""
-        return self._why_not
+        """Why figures are not what they should be, or would not outlive a restart."""
+        return self._why_not or self._saving.text
 
     def load(self) -> None:
-        """Take up the saved state; NewerState where that would lose it."""
+        """Take up the saved state; NewerState where that would lose it, OSError where it cannot be kept."""
+        self._state.try_out()
         self._exporter.catching_up = True
         try:
             self._offsets = self._state.load(self._exporter)
@@ -80,7 +87,8 @@ class Consumer:
         """Read until told to stop, and a request to Kafka has ended. Errors are told and waited out."""
         while not stop.is_set():
             try:
-                consumer = KafkaConsumer(
+                consumer = connect(
+                    KafkaConsumer,
                     **self._kwargs,
                     group_id=None,
                     enable_auto_commit=False,
@@ -92,22 +100,20 @@ class Consumer:
                     bootstrap_timeout_ms=CONNECT_MS,
                     request_timeout_ms=REQUEST_MS,
                 )
-            except (KafkaError, OSError, ValueError) as error:
-                servers = ", ".join(self._kafka.servers)
-                _log.warning("Kafka at %s cannot be reached: %s; trying again", servers, error)
-                stop.wait(RETRY_SECONDS)
-                continue
-            try:
-                self._read(consumer, stop)
+                try:
+                    self._read(consumer, stop)
+                finally:
+                    consumer.close()
             except (KafkaError, OSError) as error:
-                _log.warning("reading from Kafka failed: %s: %s; trying again", type(error).__name__, error)
+                servers = ", ".join(self._kafka.servers)
+                why = f"{type(error).__name__}: {error}"
+                self._reading.tell(f"Kafka at {servers} cannot be read, and is tried again: {why}")
                 stop.wait(RETRY_SECONDS)
-            finally:
-                consumer.close()
 
     def _read(self, consumer: Any, stop: threading.Event) -> None:
         self._goals.clear()
         self._discover(consumer, only=self._events)
+        self._reading.over(f"reading {self._kafka.prefix}.* again")
         while not stop.is_set() and self._behind(consumer):
             self._take(consumer)  # maintenance must be known before the windows that it is about
         self._next_discovery = 0.0
@@ -139,7 +145,7 @@ class Consumer:
             return  # compaction's mark that a key is gone
         try:
             apply(record.value)
-        except (ValueError, TypeError, LookupError, RecursionError, telemetry.BadTelemetry) as error:
+        except Exception as error:  # noqa: BLE001 -- whatever a record holds, the others are read
             self._exporter.count_bad(topic)
             where = f"{record.topic}, partition {record.partition}, offset {record.offset}"
             _log.warning("bad row at %s: %s: %s", where, type(error).__name__, str(error)[:300])
@@ -219,4 +225,7 @@ class Consumer:
         try:
             self._state.save(self._exporter, self._offsets)
         except OSError as error:
-            _log.error("the state cannot be saved to %s: %s", self._state.file, error.strerror)
+            why = error.strerror or error
+            self._saving.tell(f"the state cannot be saved to {self._state.file}: {why}", logging.ERROR)
+        else:
+            self._saving.over(f"the state is saved to {self._state.file} again")

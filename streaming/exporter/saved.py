@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path as File
 from typing import Any, Final
 
+from collectors.private import replace
 from streaming.exporter.book import Book, Epoch, Histogram, Revised, zeros
 from streaming.exporter.core import Exporter
 
@@ -36,13 +36,13 @@ class StateFile:
             paths = {name: _dump(path) for name, path in exporter.paths.items() if path.seen_ns is not None}
             value = {"v": VERSION, "prefix": self.prefix, "offsets": offsets, "paths": paths}
             data = json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
-        self.file.parent.mkdir(parents=True, exist_ok=True)
-        part = self.file.with_suffix(".part")
-        with part.open("wb") as out:
-            out.write(data)
-            out.flush()
-            os.fsync(out.fileno())
-        part.replace(self.file)
+        replace(self.file, data)
+
+    def try_out(self) -> None:
+        """OSError where it could not be saved."""
+        trial = self.file.with_suffix(".trial")
+        replace(trial, b"")
+        trial.unlink()
 
     def load(self, exporter: Exporter) -> Offsets | None:
         """Fill a new exporter, and tell where to read on; None where there is no state yet."""

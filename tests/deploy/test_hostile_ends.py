@@ -91,6 +91,16 @@ def test_a_state_that_is_no_folder_is_told_with_what_to_do(config: Path, command
     assert f"the folder `state` of the config, {config}/below, cannot be used: Not a directory" in said
 
 
+@pytest.mark.parametrize("command", ["probe", "collect", "export"])
+def test_a_state_that_takes_no_file_is_told_with_what_to_do(config: Path, command: str) -> None:
+    """Before anything is counted that would be lost; /sys lets nobody make files, whoever asks."""
+    text = config.read_text().replace(f"state: {config.parent / 'state'}", "state: /sys/kernel")
+    config.write_text(text + f"meshes: {{default: {{urls: 'amqp://127.0.0.1:{free_port()}'}}}}\n")
+    status, said = run(command, "-c", config, "--listen", f"127.0.0.1:{free_port()}")
+    assert status == 2
+    assert "the folder `state` of the config, /sys/kernel, cannot be used: " in said
+
+
 def test_a_probe_whose_port_is_taken_leaves_nothing_behind(config: Path) -> None:
     """The next start would say that it was killed, and publish ends that never ran."""
     with socket.create_server(("127.0.0.1", 0)) as taken:

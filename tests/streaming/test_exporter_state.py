@@ -118,3 +118,42 @@ def test_a_state_that_breaks_off_fills_nothing(tmp_path: Path) -> None:
         state.load(made.exporter)
     assert made.value("path_sent_messages_total") == 0
     assert list(made.exporter.paths) == ["east-west"]
+
+
+def test_the_state_is_for_its_user_alone(tmp_path: Path) -> None:
+    """Also where an earlier version, or a save that was killed, left files that all can read."""
+    folder = tmp_path / "state"
+    file = folder / "exporter.json"
+    state = StateFile(file, "inflight")
+    state.try_out()
+    assert [*folder.iterdir()] == []
+    file.touch(mode=0o644)
+    file.with_suffix(".part").touch(mode=0o644)
+    state.save(Made().exporter, {})
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert [(path.name, path.stat().st_mode & 0o777) for path in folder.iterdir()] == [
+        ("exporter.json", 0o600)
+    ]
+
+
+def test_a_state_that_cannot_be_saved_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """And makes the exporter not ready, until it can; what it counts is shown all the while."""
+    caplog.set_level("WARNING", "inflight")
+    file = tmp_path / "state" / "exporter.json"
+    consumer = Consumer(Made().exporter, Kafka(servers=("127.0.0.1:1",)), StateFile(file, "inflight"))
+    StateFile(file, "inflight").save(Made().exporter, {})
+    consumer.load()
+    file.unlink()
+    file.parent.rmdir()
+    file.parent.touch()  # a file in the folder's place
+    for _ in range(3):
+        consumer.save()
+    consumer._why_not = None  # noqa: SLF001 -- as if it had read all that there is
+    text = f"the state cannot be saved to {file}: Not a directory"
+    assert consumer.not_ready() == text
+    assert not consumer.behind()
+    assert [record.message for record in caplog.records] == [text]
+    file.parent.unlink()
+    consumer.save()
+    assert consumer.not_ready() is None
+    assert file.exists()

@@ -20,6 +20,7 @@ from collectors.pace import Pace, Stop
 from collectors.polls import Result
 from collectors.telemetry import Telemetry
 from collectors.topics import BROKER
+from collectors.trouble import Trouble
 
 _log: Final = logging.getLogger("inflight.collect")
 
@@ -65,7 +66,7 @@ class BrokerCollector:
         self._tally = Tally()
         self._polls = 0
         self._last_ns: int | None = None
-        self._said: str | None = None
+        self._trouble = Trouble(_log)
         self._told: set[str] = set()
 
     def run(self) -> None:
@@ -145,11 +146,9 @@ class BrokerCollector:
         self._seen(BrokerSeen(mesh, self.name, view, tallied, None, seconds, interval_ns))
 
     def _tell(self, view: BrokerView, tallied: Tallied) -> None:
-        if self._said is not None:
-            _log.info("broker %s: polled again", self.name)
-        elif tallied.restarted:
+        if self._trouble.text is None and tallied.restarted:
             _log.info("broker %s has restarted", self.name)
-        self._said = None
+        self._trouble.over(f"broker {self.name}: polled again")
         for note in view.notes:
             kind = " ".join(note.split(": ", 2)[:2])
             if kind not in self._told:
@@ -178,7 +177,5 @@ class BrokerCollector:
             ),
         )
         self._pace.failed(time.monotonic())
-        if text != self._said:
-            _log.warning("broker %s: %s", self.name, text)
-        self._said = text
+        self._trouble.tell(f"broker {self.name}: {text}")
         self._seen(BrokerSeen(mesh, self.name, None, None, text, seconds, self._broker.interval))

@@ -24,6 +24,7 @@ from collectors.probe.link import Link
 from collectors.probe.loop import Loop, Timer
 from collectors.probe.pipe import Pipe
 from collectors.probe.reasons import condition_text, error_text, with_hint
+from collectors.trouble import Trouble
 
 _log: Final = logging.getLogger("inflight.probe")
 _STABLE_SECONDS: Final = 10.0
@@ -53,6 +54,7 @@ class Connection:
         self._stable_at = 0.0
         self._reset()
         self.problem = _NOT_YET
+        self._trouble = Trouble(_log)
         self.url = ""
         self.remote_container = ""
         self._closing = False
@@ -236,6 +238,7 @@ class Connection:
         self.remote_container = self._engine.remote_container or ""
         self._stable_at = time.monotonic() + _STABLE_SECONDS
         _log.info("connected to %s (%s)", self.url, self.remote_container)
+        self._trouble = Trouble(_log)
         for link in self._links:
             self._attach(link)
 
@@ -305,8 +308,7 @@ class Connection:
             self._opening = None
 
     def _failed(self, reason: str) -> None:
-        if reason != self.problem:
-            _log.warning("no connection: %s", reason)
+        self._trouble.tell(f"no connection: {reason}")
         self.problem = reason
         self._dialler.dial_later()
 
@@ -337,8 +339,7 @@ class Connection:
         if self._closing:
             self.problem = "closed"
             return
-        if reason != self.problem:
-            _log.warning("%s: %s", "connection lost" if was_open else "no connection", reason)
+        self._trouble.tell(f"{'connection lost' if was_open else 'no connection'}: {reason}")
         self.problem = reason
         self._dialler.dial_later()
 

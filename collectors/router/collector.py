@@ -18,6 +18,7 @@ from collectors.router.poll import Poll
 from collectors.router.session import poll_once
 from collectors.router.wire import Wire, WireError
 from collectors.secrets import SecretError
+from collectors.trouble import Trouble
 
 _log: Final = logging.getLogger("inflight.collect")
 
@@ -41,7 +42,7 @@ class MeshCollector:
         self._stop = stop
         self._state = MeshState(name, mesh, outlet, seen)
         self._pace = Pace(mesh.interval / 1e9, time.monotonic())
-        self._said: str | None = None
+        self._trouble = Trouble(_log)
         self.tried = False  # whether a poll has come to its end, good or bad
 
     def run(self) -> None:
@@ -96,15 +97,11 @@ class MeshCollector:
         self._state.end(poll, time.time_ns(), time.monotonic_ns())
         self._outlet.polls.count(("router", self.name), "ok", poll.faults)
         self._pace.succeeded(time.monotonic())
-        if self._said is not None:
-            _log.info("mesh %s: polled again, through %s", self.name, url)
-        self._said = None
+        self._trouble.over(f"mesh {self.name}: polled again, through {url}")
 
     def _failed(self, result: Result, text: str) -> None:
         self.tried = True
         self._outlet.polls.count(("router", self.name), result)
         self._state.lost(time.time_ns(), time.monotonic_ns(), text)
         self._pace.failed(time.monotonic())
-        if text != self._said:
-            _log.warning("mesh %s: %s", self.name, text)
-        self._said = text
+        self._trouble.tell(f"mesh {self.name}: {text}")

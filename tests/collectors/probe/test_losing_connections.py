@@ -171,6 +171,27 @@ def test_router_not_there_yet(tmp_path: Path, run: Any) -> None:
     assert max(late) > _SECOND // 5
 
 
+def test_two_routers_that_are_away_are_told_once_each(
+    run: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Not again whenever it is the other one's turn."""
+    monkeypatch.setattr(dial, "_LONGEST_DELAY_SECONDS", 0.01)
+    tries = []
+    monkeypatch.setattr(dial.Dialler, "_look_up", _counting(dial.Dialler._look_up, tries))  # noqa: SLF001
+    run(_config(1, 2, address="closest/away"), receive=False)
+    wait_until(lambda: len(tries) > 10, 20, "many tries")
+    told = [message for message in caplog.messages if "no connection" in message]
+    assert len(told) == len(set(told)) == 2
+
+
+def _counting(call: Callable[..., None], calls: list[object]) -> Callable[..., None]:
+    def counted(*arguments: object) -> None:
+        calls.append(arguments)
+        call(*arguments)
+
+    return counted
+
+
 def test_clock_step_begins_new_runs(router: StandIn, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """When the wall clock jumps all ends say bye and begin again; everything is still accounted for."""
     measured = run(_config(router.port, address="closest/step", rate="100/s"))

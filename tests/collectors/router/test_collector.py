@@ -205,6 +205,15 @@ def test_a_refused_connection_is_told(watch: Watch, caplog: pytest.LogCaptureFix
     assert message == "mesh prod: amqp://127.0.0.1:1 cannot be reached: Connection refused; is the router up?"
 
 
+def test_two_urls_that_fail_in_turns_are_told_once_each(
+    watch: Watch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Not again whenever it is the other one's turn."""
+    watching = watch(urls=["amqp://127.0.0.1:1", "amqp://127.0.0.1:2"])
+    wait_until(lambda: watching.polls("refused") >= 5, 20, "refusals by both")
+    assert sum("cannot be reached" in message for message in caplog.messages) == 2
+
+
 @pytest.fixture
 def black_hole() -> Iterator[str]:
     """Takes connections and never says a word."""

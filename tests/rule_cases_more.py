@@ -99,6 +99,7 @@ _RECEIVED: Final = f'inflight_path_messages_total{{{P},class="received"}}'
 _BOUND: Final = f"inflight_path_clock_error_bound_seconds{{{P}}}"
 _P50: Final = f'inflight_path_window_latency_seconds{{{P},basis="response",quantile="0.5"}}'
 _SPOOL: Final = 'inflight_sink_spool_bytes{part="probe",site="s"}'
+_OLDEST: Final = 'inflight_sink_oldest_record_seconds{part="probe",site="s"}'
 _ROOM: Final = 'inflight_sink_spool_limit_bytes{part="probe",site="s"}'
 _ERRORS: Final = "inflight_exporter_accounting_errors_total"
 _PROGRESS: Final = 'inflight_stream_last_progress_timestamp_seconds{query="accounting-0"}'
@@ -138,6 +139,14 @@ MONITOR: Final = (
         5,
         ({"part": "probe", "site": "s", "reason": "spool half full"},),
     ),
+    Case(
+        _BLIND,
+        "fires: records wait for longer than Kafka should take",
+        {_OLDEST: "0 60 120 180 240 300 360 420"},
+        6,
+        ({"part": "probe", "site": "s", "reason": "records late"},),
+    ),
+    Case(_BLIND, "does not: Kafka was away for two minutes", {_OLDEST: "0 60 120 0x20"}, 5),
     Case(
         _BLIND,
         "fires: the mesh is not polled",

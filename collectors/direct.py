@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 import queue
-import threading
 from collections.abc import Callable
 from typing import Final
 
 from collectors.records import Gap
+from collectors.worker import Worker
 
 _log: Final = logging.getLogger("inflight.sink")
 
@@ -23,8 +23,8 @@ class DirectSink:
         self._take = take
         self.failed = 0  # records that could not be taken
         self._queue: queue.SimpleQueue[tuple[bytes, str] | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name="records", daemon=True)
-        self._thread.start()
+        self._worker = Worker("records", self._run)
+        self._worker.start()
 
     def put(self, record: bytes, key: str) -> None:
         self._queue.put((record, key))
@@ -32,10 +32,14 @@ class DirectSink:
     def gaps(self, path: str, role: str, name: str, run: str) -> tuple[Gap, ...]:  # noqa: ARG002 -- the interface
         return ()
 
+    def not_ready(self) -> str | None:
+        """Why records are not taken."""
+        return self._worker.problem
+
     def close(self) -> None:
         """Blocks until all records are taken."""
         self._queue.put(None)
-        self._thread.join()
+        self._worker.join()
 
     def _run(self) -> None:
         while (item := self._queue.get()) is not None:

@@ -18,6 +18,8 @@ from urllib.parse import parse_qsl, urlsplit
 from prometheus_client import CollectorRegistry, disable_created_metrics
 from prometheus_client.exposition import choose_encoder
 
+from collectors.worker import Worker, joined
+
 _log: Final = logging.getLogger("inflight.http")
 
 # Without it each counter has a second series, in no catalogue and read by nobody.
@@ -73,7 +75,7 @@ class Exposition:
         self._routes: dict[str, Route] = {
             "/metrics": lambda request: _metrics(registry, text, request),
             "/-/healthy": lambda _: Response(b"healthy\n"),
-            "/-/ready": lambda _: _ready(ready()),
+            "/-/ready": lambda _: _ready(joined(self._worker.problem, ready())),
             **(routes or {}),
         }
         host, _, port = listen.rpartition(":")
@@ -83,10 +85,8 @@ class Exposition:
             raise ListenError(
                 f"cannot listen on {listen}: {error}; give another address, or end what uses it"
             ) from None
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.2,), name="http", daemon=True
-        )
-        self._thread.start()
+        self._worker = Worker("http", lambda: self._server.serve_forever(0.2))
+        self._worker.start()
 
     @property
     def port(self) -> int:
@@ -102,7 +102,7 @@ class Exposition:
         self._server.closing.set()
         self._server.shutdown()
         self._server.server_close()
-        self._thread.join(timeout=1)
+        self._worker.join(1)
 
 
 def _metrics(registry: CollectorRegistry, text: Callable[[], str] | None, request: Request) -> Response:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ from collectors.outlet import Outlet, Publish
 from collectors.pace import Stop
 from collectors.polls import Polls
 from collectors.router.collector import MeshCollector
+from collectors.worker import Worker, joined
 
 _log: Final = logging.getLogger("inflight.collect")
 
@@ -47,24 +47,27 @@ class Fleet:
         self._collectors += [
             BrokerCollector(name, broker, outlet, self._stop, seen) for name, broker in config.brokers.items()
         ]
-        self._threads = [
-            threading.Thread(target=collector.run, name=f"collect-{collector.name}", daemon=True)
-            for collector in self._collectors
-        ]
+        self._workers = [Worker(f"collect-{collector.name}", collector.run) for collector in self._collectors]
 
     def start(self) -> None:
-        for thread in self._threads:
-            thread.start()
+        for worker in self._workers:
+            worker.start()
+
+    @property
+    def problem(self) -> str | None:
+        """Why one is not watched any more."""
+        return joined(*(worker.problem for worker in self._workers))
 
     def not_ready(self) -> str | None:
-        """Ready once every target was polled, or has had its chance."""
+        """Ready once every target was polled, or has had its chance, and while all are being watched."""
+        if self.problem is not None:
+            return self.problem
         waiting = [collector.name for collector in self._collectors if not collector.tried]
         return f"not polled yet: {', '.join(waiting)}" if waiting else None
 
     def close(self, seconds: float = 5.0) -> None:
         """End all threads; one that sits in a connect is left to end with the process."""
         self._stop.set()
-        for thread in self._threads:
-            thread.join(seconds / max(1, len(self._threads)) if seconds else None)
-        if left := [thread.name for thread in self._threads if thread.is_alive()]:
+        share = seconds / max(1, len(self._workers)) if seconds else None
+        if left := [worker.name for worker in self._workers if not worker.join(share)]:
             _log.debug("still waiting for the network: %s", ", ".join(left))

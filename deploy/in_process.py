@@ -11,6 +11,7 @@ from collectors.config import Config
 from collectors.paths import default_rules, resolve
 from collectors.telemetry import Telemetry
 from collectors.topics import BROKER, ROUTER, Topic
+from collectors.worker import Worker
 from streaming.accounting import Accountant
 from streaming.exporter import Exporter
 from streaming.rows import decode_live, decode_window, encode
@@ -30,10 +31,10 @@ class InProcess:
         self._exporter = exporter
         self._lock = threading.Lock()
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._show, name="live", daemon=True)
+        self._worker = Worker("live", self._show)
 
     def start(self) -> None:
-        self._thread.start()
+        self._worker.start()
 
     def take(self, record: bytes, key: str) -> None:
         """A record of a probe."""
@@ -51,9 +52,13 @@ class InProcess:
         elif topic is BROKER:
             self._exporter.apply_broker(record)
 
+    def not_ready(self) -> str | None:
+        """Why live rows are not shown."""
+        return self._worker.problem
+
     def close(self) -> None:
         self._stop.set()
-        self._thread.join()
+        self._worker.join()
         self._live()
 
     def _window(self, row: bytes) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Iterator, Sequence
+from threading import Event
 from typing import Any, Final
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
@@ -19,6 +21,7 @@ from deploy.errors import Problem
 from streaming.sizing import RECORD_BYTES, SAMPLE_BYTES
 
 _LEAST_BYTES: Final = 64 << 20
+_LOOK_SECONDS: Final = 0.5
 
 
 def choose(
@@ -52,6 +55,15 @@ def end_names(
         most = max([path.senders for path in sending] + [path.receivers for path in receiving])
         raise Problem(f"no path has an end of that --number; they are counted from 0, and end at {most - 1}")
     return found
+
+
+def until_stopped(stop: Event, prober: Prober, seconds: float = float("inf")) -> bool:
+    """Wait until asked to end, at most for so long; also True where the prober ended by itself."""
+    deadline = time.monotonic() + seconds
+    while not prober.ended.is_set() and (left := deadline - time.monotonic()) > 0:
+        if stop.wait(min(_LOOK_SECONDS, left)):
+            return True
+    return prober.ended.is_set()
 
 
 def spool_bytes(sending: Sequence[Path], receiving: Sequence[Path], span_ns: int) -> int:

@@ -20,14 +20,15 @@ def serve_results(
     registry: CollectorRegistry,
     listen: str,
     not_ready: Callable[[], str | None] = lambda: None,
+    behind: Callable[[], bool] = lambda: False,
 ) -> Exposition:
-    """Serve until closed; while `not_ready` has a reason, without the paths' counters.
+    """Serve until closed; while they are `behind`, without the paths' counters.
 
     Counters behind those of the last life would look like a restart to Prometheus.
     """
 
     def paths() -> str:
-        return exporter.render() if not_ready() is None else ""
+        return "" if behind() else exporter.render()
 
     return Exposition(listen, registry, not_ready, routes(exporter, not_ready), paths)
 

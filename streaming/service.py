@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 import logging
-import threading
 import time
 from collections.abc import Callable
 from threading import Event
@@ -19,6 +18,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from collectors.exposition import Exposition
 from collectors.metrics import CATALOGUE
+from collectors.trouble import Trouble
+from collectors.worker import Worker, joined
 from streaming.archive import ARCHIVE_QUERY, keep_compact, start_archive
 from streaming.checkpoint import CheckpointError
 from streaming.job import lane_query, settled, start_lane
@@ -138,20 +139,21 @@ class Service:
         self._progress = progress
         self._trouble: str | None = "not started yet"
         self._runners: list[_Runner] = []
+        self._workers: list[Worker] = []
         if settings.archive:
             self._runners.append(_Runner(ARCHIVE_QUERY, start_archive, progress, accounts=False))
         self._listener = Listener(progress, self._name_of)
         spark.streams.addListener(self._listener)
 
     def not_ready(self) -> str | None:
-        return self._trouble or next((runner.trouble for runner in self._runners if runner.trouble), None)
+        trouble = self._trouble or next((runner.trouble for runner in self._runners if runner.trouble), None)
+        return joined(trouble, *(worker.problem for worker in self._workers))
 
     def run(self, stopping: Event) -> None:
         """Until `stopping` is set; CheckpointError and AccessError pass through."""
         archive = self._settings.archive
         if archive:
-            arguments = (self._spark, archive, stopping)
-            threading.Thread(target=keep_compact, args=arguments, name="compaction", daemon=True).start()
+            self._begin("compaction", lambda: keep_compact(self._spark, archive, stopping))
         try:
             self._settle(stopping)
             while not stopping.is_set():
@@ -166,6 +168,7 @@ class Service:
 
     def _settle(self, stopping: Event) -> None:
         """Find out how the job is spread, and with that its queries; wait while Kafka does not tell."""
+        trouble = Trouble(_log)
         for wait in itertools.chain(_BACKOFF_SECONDS, itertools.repeat(_BACKOFF_SECONDS[-1])):
             if stopping.is_set():
                 return
@@ -173,7 +176,7 @@ class Service:
                 layout = settled(self._spark, self._settings)
             except TopicError as error:
                 self._trouble = str(error)
-                _log.warning("%s; the next try is in %d s", error, wait)
+                trouble.tell(f"{error}; it is tried again")
                 stopping.wait(wait)
                 continue
             self._trouble = None
@@ -181,7 +184,11 @@ class Service:
         for lane in range(layout.lanes):
             start = functools.partial(start_lane, layout=layout, lane=lane)
             self._runners.append(_Runner(lane_query(lane), start, self._progress, accounts=True))
-        threading.Thread(target=self._watch_topic, args=(stopping,), name="topic", daemon=True).start()
+        self._begin("topic", lambda: self._watch_topic(stopping))
+
+    def _begin(self, name: str, work: Callable[[], None]) -> None:
+        self._workers.append(Worker(name, work))
+        self._workers[-1].start()
 
     def _watch_topic(self, stopping: Event) -> None:
         """Tell when somebody gave the topic more partitions: nothing reads them."""

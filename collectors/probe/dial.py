@@ -51,7 +51,11 @@ class Dialler:
             return
         peer = peers[self._next_peer % len(peers)]
         # Names are looked up elsewhere: a slow answer must not hold up the other paths.
-        threading.Thread(target=self._look_up, args=(peer,), name="look-up", daemon=True).start()
+        look_up = threading.Thread(target=self._look_up, args=(peer,), name="look-up", daemon=True)
+        try:
+            look_up.start()
+        except RuntimeError as error:
+            self._failed(f"{peer.host} cannot be looked up: {error}")
 
     def dial_later(self) -> None:
         """Try the one after it, the later the more attempts have failed."""
@@ -81,7 +85,7 @@ class Dialler:
     def _look_up(self, peer: Options) -> None:
         try:
             found = socket.getaddrinfo(peer.host, peer.port, type=socket.SOCK_STREAM)
-        except (OSError, UnicodeError) as error:
+        except Exception as error:  # noqa: BLE001 -- somebody waits for an answer, or would dial no more
             text = f"{peer.host} cannot be looked up: {getattr(error, 'strerror', None) or error}"
             self._loop.post(lambda: None if self._cancelled else self._failed(text))
             return
@@ -91,7 +95,11 @@ class Dialler:
         if self._cancelled:
             return
         family, kind, protocol, _, address = addresses[self._failures // 2 % len(addresses)]
-        sock = socket.socket(family, kind, protocol)
+        try:
+            sock = socket.socket(family, kind, protocol)
+        except OSError as error:
+            self._failed(f"{peer.url}: {error.strerror}")  # this process has too many files open, say
+            return
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         result = sock.connect_ex(address)

@@ -177,6 +177,7 @@ class Ends:
     def _ask(self) -> None:
         if self._over:
             return
+        self.loop.call_in(_ASK_SECONDS, self._ask)
         self._asked += 1
         for receiver in self.receivers:
             asking = self._asking.get(receiver.connection)
@@ -188,7 +189,6 @@ class Ends:
                 if stream not in self._guards:
                     name = f"{receiver.path.name} {receiver.name}"
                     asking.ask(stream, name, receiver.highest.get(stream, -1))
-        self.loop.call_in(_ASK_SECONDS, self._ask)
 
     # -- their life
 
@@ -214,9 +214,9 @@ class Ends:
             nonlocal next_ns
             if self._over:
                 return
-            publish()
             next_ns = max(next_ns + SECOND_NS, self.clock.now_ns() - SECOND_NS)
-            self.loop.call_at(next_ns - self.clock.epoch_ns, run)
+            self.loop.call_at(next_ns - self.clock.epoch_ns, run)  # first: it goes on whatever this one does
+            publish()
 
         self.loop.call_at(next_ns - self.clock.epoch_ns, run)
 
@@ -224,9 +224,8 @@ class Ends:
         """Let journals know that the ends are alive: after kill -9, they were so until then."""
         if self._over:
             return
-        now = self.clock.now_ns()
-        self._journals.beat(now)
         self.loop.call_in(_HEARTBEAT_SECONDS, self._beat)
+        self._journals.beat(self.clock.now_ns())
 
     def _start_senders(self) -> None:
         """A sender begins when the receivers of its flow in this process are there, or after some seconds."""

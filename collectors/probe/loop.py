@@ -15,6 +15,9 @@ from typing import Final, Protocol
 
 _log: Final = logging.getLogger("inflight.probe")
 _LONGEST_NS: Final = 500_000_000
+_LONGEST_TEXT: Final = 300
+_MOST_TEXTS: Final = 20
+_RECENT_SECONDS: Final = 60.0
 
 
 class Handler(Protocol):
@@ -46,6 +49,7 @@ class Loop:
         self._posted: deque[Callable[[], None]] = deque()
         self._after: dict[Callable[[], None], None] = {}
         self._stopping = False
+        self._failures: dict[str, float] = {}  # what failed unexpectedly, and when it did last
         self._wake_in, self._wake_out = os.pipe()
         os.set_blocking(self._wake_in, False)
         os.set_blocking(self._wake_out, False)
@@ -115,6 +119,12 @@ class Loop:
                 self._call(call)
         self._flush()
 
+    @property
+    def problem(self) -> str | None:
+        """What failed unexpectedly within the last minute; from any thread."""
+        since = time.monotonic() - _RECENT_SECONDS
+        return next((text for text, when in list(self._failures.items()) if when > since), None)
+
     def close(self) -> None:
         self._epoll.close()
         os.close(self._wake_in)
@@ -139,8 +149,13 @@ class Loop:
     def _call(self, call: Callable[[], None]) -> None:
         try:
             call()
-        except Exception:  # noqa: BLE001 -- one part's error must not end all the others
-            _log.exception("an unexpected error in %r; the probe goes on", call)
+        except Exception as error:  # noqa: BLE001 -- one part's error must not end all the others
+            text = f"an unexpected error: {type(error).__name__}: {error}"[:_LONGEST_TEXT]
+            if text not in self._failures:
+                if len(self._failures) >= _MOST_TEXTS:
+                    text = "unexpected errors of many kinds"
+                _log.exception("%s, told once, in %r; the probe goes on", text, call)
+            self._failures[text] = time.monotonic()
 
     def _wake(self) -> None:
         # A full pipe wakes as well; a closed one is at its end.

@@ -24,6 +24,7 @@ from collectors.probe.loop import Loop
 from collectors.probe.publisher import Sink, new_run
 from collectors.probe.receiver import Receiver
 from collectors.probe.specs import receiver_specs, sender_specs
+from collectors.worker import Worker
 
 _log: Final = logging.getLogger("inflight.probe")
 _CLOSE_SECONDS: Final = 1.0
@@ -62,11 +63,21 @@ class Prober:
         self._connections: dict[tuple[str, str], Connection] = {}
         self._specs = sender_specs(send, settings.numbers), receiver_specs(receive, settings.numbers)
         self._ends = self._new_ends(warm_up=True)
-        self._thread: threading.Thread | None = None
+        self._worker = Worker("probe", self._run, again=False)
+        self._started = False
         self._stopping = False
         self._end_by = 0.0
         self.clock_steps = 0
-        self.ended: Final = threading.Event()
+
+    @property
+    def ended(self) -> threading.Event:
+        """Set when there is no more to come, asked for or not: `failure` says why it was not."""
+        return self._worker.ended
+
+    @property
+    def failure(self) -> str | None:
+        """Why it ended unasked."""
+        return self._worker.problem
 
     @property
     def senders(self) -> list[SendingEnd]:
@@ -80,19 +91,21 @@ class Prober:
         """Connect and begin."""
         sys.setswitchinterval(_SWITCH_SECONDS)
         self.loop.post(self._begin)
-        self._thread = threading.Thread(target=self._run, name="probe", daemon=True)
-        self._thread.start()
+        self._worker.start()
+        self._started = True
 
     def stop(self) -> None:
         """End cleanly; blocks for `linger_seconds` and a second at most, for what is on its way."""
-        if self._thread is None:
+        if not self._started:
             return
         self.loop.post(self._stop)
-        self._thread.join(self._settings.linger_seconds + _CLOSE_SECONDS + 3)
-        self._thread = None
+        self._worker.join(self._settings.linger_seconds + _CLOSE_SECONDS + 3)
+        self._started = False
 
     def not_ready(self) -> str | None:
         """Why not every end is at work."""
+        if (problem := self.failure or self.loop.problem) is not None:
+            return problem
         for end in self.senders:
             if not end.sender.link_up:
                 problem = self._connection(end.path.source, "sender").problem or end.sender.problem
@@ -143,7 +156,6 @@ class Prober:
             self.loop.run()
         finally:
             self.loop.close()
-            self.ended.set()
 
     def _begin(self) -> None:
         for connection in self._connections.values():
@@ -156,6 +168,7 @@ class Prober:
     def _watch_clock(self) -> None:
         if self._stopping:
             return
+        self.loop.call_in(_CLOCK_SECONDS, self._watch_clock)
         step = self._ends.clock.step_ns()
         if abs(step) > STEP_NS:
             self.clock_steps += 1
@@ -166,7 +179,6 @@ class Prober:
             old.detach()
             self._ends = self._new_ends(warm_up=False)
             self._ends.begin()
-        self.loop.call_in(_CLOCK_SECONDS, self._watch_clock)
 
     def _stop_when_finished(self) -> None:
         if self._ends.finished:

@@ -204,7 +204,12 @@ class Sender:
         self._timer = None
         if self.finished:
             return
-        self._send_due()
+        try:
+            self._send_due()
+        finally:  # it goes on whatever one turn does
+            self._next_tick()
+
+    def _next_tick(self) -> None:
         if self._schedule.done and not self.backlog.waiting:
             self.finished = True
             return

@@ -22,6 +22,7 @@ from collectors.sink import KafkaSink
 from collectors.spool import Spool
 from collectors.telemetry import Telemetry
 from collectors.topics import BROKER, ROUTER, Topic
+from collectors.worker import joined
 from deploy.errors import Problem
 from deploy.options import LISTEN, config_option, load_config, no_state, site_option
 from deploy.probing import SinkMetrics
@@ -56,7 +57,12 @@ def command(config_file: Path, site: str | None, listen: str, *, make_topics: bo
         records = _Records(config, registry, make_topics=make_topics) if config.kafka else None
         board = Board()
         fleet = Fleet(config, registry, records.publish if records else _nowhere, board=board)
-        server = Exposition(listen, registry, fleet.not_ready, text=board.render)
+        server = Exposition(
+            listen,
+            registry,
+            lambda: joined(fleet.not_ready(), records.not_ready() if records else None),
+            text=board.render,
+        )
     except (KafkaSetupError, SecretError, ListenError) as error:
         raise Problem(str(error)) from None
     except OSError as error:
@@ -94,6 +100,9 @@ class _Records:
         data = record.encode()
         with self._lock:  # the spool has one writer, the collectors are many
             self._sink.put(data, f"{topic.suffix}/{record.key}")
+
+    def not_ready(self) -> str | None:
+        return self._sink.not_ready()
 
     def close(self) -> None:
         self._sink.close()

@@ -13,6 +13,7 @@ from prometheus_client import CollectorRegistry
 from collectors.exposition import ListenError
 from collectors.kafka_client import KafkaSetupError
 from collectors.secrets import SecretError
+from collectors.worker import Worker, joined
 from deploy.errors import Problem
 from deploy.options import LISTEN, config_option, load_config, no_state
 from deploy.results import add_build_info, serve_results
@@ -48,15 +49,21 @@ def command(config_file: Path, listen: str | None) -> None:
         consumer = Consumer(exporter, config.kafka, state)
         consumer.load()
         address = listen or config.export.listen
-        server = serve_results(exporter, registry, address, consumer.not_ready)
+        stop = threading.Event()
+        reader = Worker("kafka", lambda: consumer.run(stop))
+        server = serve_results(
+            exporter,
+            registry,
+            address,
+            not_ready=lambda: joined(reader.problem, consumer.not_ready()),
+            behind=consumer.behind,
+        )
     except (KafkaSetupError, SecretError, NewerState, ListenError) as error:
         raise Problem(str(error)) from None
     except OSError as error:
         raise no_state(config, error) from None
-    stop = threading.Event()
     stop_on_signals(stop)
     _log.info("serving %s/metrics", server.url)
-    reader = threading.Thread(target=consumer.run, args=(stop,), name="kafka", daemon=True)
     reader.start()
     stop.wait()
     reader.join(_END_SECONDS)  # a request to a Kafka that is gone takes longer, and there is nothing to lose

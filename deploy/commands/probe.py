@@ -18,9 +18,10 @@ from collectors.probe.slot import EndTaken, Slot
 from collectors.secrets import SecretError
 from collectors.sink import KafkaSink
 from collectors.spool import Spool
+from collectors.worker import joined
 from deploy.errors import Problem
 from deploy.options import LISTEN, config_option, load_config, no_state, site_option
-from deploy.probing import ProbeMetrics, SinkMetrics, choose, end_names, spool_bytes
+from deploy.probing import ProbeMetrics, SinkMetrics, choose, end_names, spool_bytes, until_stopped
 from deploy.results import add_build_info
 from deploy.signals import stop_on_signals
 
@@ -77,7 +78,9 @@ def command(
     try:
         # First: what begins to measure and is refused then is taken for killed by the next start.
         server = Exposition(
-            listen, registry, lambda: "not started yet" if prober is None else prober.not_ready()
+            listen,
+            registry,
+            lambda: "not started yet" if prober is None else joined(prober.not_ready(), sink.not_ready()),
         )
         if make_topics:
             for topic in create_topics(config.kafka):
@@ -113,8 +116,10 @@ def command(
         len(prober.receivers),
         server.url,
     )
-    stop.wait()
+    until_stopped(stop, prober)
     prober.stop()
     sink.close()
     server.close()
     slot.release()
+    if prober.failure:
+        raise Problem(f"{prober.failure}; the next start publishes what was measured until then")

@@ -18,11 +18,12 @@ from collectors.exposition import ListenError
 from collectors.fleet import Fleet
 from collectors.probe.prober import Prober, Settings
 from collectors.secrets import SecretError
+from collectors.worker import joined
 from deploy.errors import Problem
 from deploy.in_process import InProcess
 from deploy.options import LISTEN, config_option, load_config, site_option
 from deploy.ping.figures import milliseconds
-from deploy.probing import ProbeMetrics, choose
+from deploy.probing import ProbeMetrics, choose, until_stopped
 from deploy.results import add_build_info, serve_results
 from deploy.signals import stop_on_signals
 from streaming.exporter import Exporter
@@ -59,7 +60,12 @@ def command(
         prober = Prober(sending, receiving, config.endpoints, sink, settings)
         registry.register(ProbeMetrics(prober, config.site))
         fleet = Fleet(config, registry, books.telemetry)
-        server = serve_results(exporter, registry, listen or config.export.listen)
+        server = serve_results(
+            exporter,
+            registry,
+            listen or config.export.listen,
+            not_ready=lambda: joined(prober.failure, sink.not_ready(), books.not_ready(), fleet.problem),
+        )
     except (SecretError, ListenError, OSError) as error:
         raise Problem(str(error)) from None
     stop = threading.Event()
@@ -80,11 +86,13 @@ def command(
     fleet.close()
     books.close()
     server.close()
+    if prober.failure:
+        raise Problem(prober.failure)
 
 
 def _until_stopped(stop: threading.Event, exporter: Exporter, prober: Prober, seconds: int | None) -> None:
     end = time.monotonic() + seconds if seconds else None
-    while not stop.wait(_LINE_SECONDS):
+    while not until_stopped(stop, prober, _LINE_SECONDS):
         if sys.stderr is not None and sys.stderr.isatty():
             sys.stderr.write(f"\r\x1b[K{_line(exporter, prober)}")
             sys.stderr.flush()

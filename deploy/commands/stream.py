@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import logging
 import os
@@ -13,10 +14,11 @@ from typing import Any, Final
 import click
 
 from collectors.exposition import ListenError
+from collectors.private import private_folder
 from deploy import jvm
 from deploy.errors import Problem
 from deploy.job_settings import job_options, job_settings
-from deploy.options import config_option, load_config
+from deploy.options import config_option, load_config, no_state
 from deploy.signals import stop_on_signals
 
 _log: Final = logging.getLogger("inflight.stream")
@@ -34,7 +36,13 @@ def command(config_file: Path, heap: str, cores: int | None, **options: Any) -> 
     It goes on where it stopped, whatever ended it: its place and its state are in the checkpoint. With no
     checkpoint it begins with the oldest samples that Kafka has. `inflight submit` runs the same on a cluster.
     """
-    settings = job_settings(load_config(config_file), **options)
+    config = load_config(config_file)
+    settings = job_settings(config, **options)
+    if options["checkpoint"] is None:
+        try:
+            private_folder(Path(settings.checkpoint))
+        except OSError as error:
+            raise no_state(config, error) from None
     here = cores or os.cpu_count() or 1
     settings = dataclasses.replace(settings, suited_lanes=min(settings.suited_lanes, here))
     if not _HEAP.fullmatch(heap):
@@ -43,6 +51,8 @@ def command(config_file: Path, heap: str, cores: int | None, **options: Any) -> 
     stop_on_signals(stop)
     parts = jvm.ensure()
     # Imported here: `inflight stream --help` needs no Spark.
+    from py4j.protocol import Py4JError, Py4JNetworkError  # noqa: PLC0415
+
     from streaming import job, service  # noqa: PLC0415
     from streaming.checkpoint import CheckpointError  # noqa: PLC0415
     from streaming.kafka_options import AccessError  # noqa: PLC0415
@@ -53,6 +63,12 @@ def command(config_file: Path, heap: str, cores: int | None, **options: Any) -> 
         service.serve(spark, settings, stop)
     except (CheckpointError, AccessError, ListenError) as error:
         raise Problem(str(error)) from None
+    except (Py4JNetworkError, ConnectionError) as error:
+        raise Problem(
+            f"Spark's JVM has ended, for the reason it gave above or was killed: {type(error).__name__};"
+            " a new start goes on from the checkpoint"
+        ) from None
     finally:
-        spark.stop()
+        with contextlib.suppress(Py4JError, ConnectionError):
+            spark.stop()
         _log.info("ended")

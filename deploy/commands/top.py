@@ -16,6 +16,7 @@ from rich.live import Live
 from rich.text import Text
 
 from collectors.config import http_url
+from collectors.worker import Worker
 from dashboards.keys import Keys
 from dashboards.terminal import SORTS, Choice, around, screen, selected
 from dashboards.viewer import Viewer
@@ -77,27 +78,32 @@ def _fetched(url: str) -> dict[str, Any]:
     return dict(state)
 
 
-class _Reader(threading.Thread):
+class _Reader:
     """Reads in the background, so that keys are answered at once however slow the exporter is."""
 
     def __init__(self, url: str, state: dict[str, Any], stop: threading.Event) -> None:
-        super().__init__(daemon=True)
         self._url, self._stop = url, stop
-        self.state, self.trouble = state, ""
+        self.state, self._silent = state, ""
+        self._worker = Worker("reader", self._read)
+        self._worker.start()
 
-    def run(self) -> None:
+    @property
+    def trouble(self) -> str:
+        """Why `state` is not the newest."""
+        return self._worker.problem or self._silent
+
+    def _read(self) -> None:
         while not self._stop.wait(_REFRESH_SECONDS):
             try:
-                self.state, self.trouble = fetch(self._url), ""
+                self.state, self._silent = fetch(self._url), ""
             except (OSError, ValueError) as error:
-                self.trouble = f"no answer from {self._url}: {error}"
+                self._silent = f"no answer from {self._url}: {error}"
 
 
 def _watch(url: str, console: Console, viewer: Viewer, state: dict[str, Any]) -> None:
     stop = threading.Event()
     stop_on_signals(stop)
     reader = _Reader(url, state, stop)
-    reader.start()
     with Keys() as keys, Live(console=console, auto_refresh=False, screen=True) as live:
         while not stop.is_set() and not viewer.ended:
             live.update(_render(reader, viewer, console), refresh=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 from typing import Final
 
 from proton import Message
@@ -15,6 +14,7 @@ from collectors.probe.echo import echo
 from collectors.probe.loop import Loop
 from collectors.probe.publisher import new_run
 from collectors.probe.side import Inlet, Outlet
+from collectors.worker import Worker
 
 _log: Final = logging.getLogger("inflight.ping")
 
@@ -33,7 +33,7 @@ class EchoingPeer:
         self._outlet = Outlet(self._connection, "inflight-echo")
         self._connection.add(self._inlet)
         self._connection.add(self._outlet)
-        self._thread = threading.Thread(target=self._loop.run, name="echo", daemon=True)
+        self._worker = Worker("echo", self._loop.run)
         self.echoed = 0
         self.dropped = 0
 
@@ -43,12 +43,12 @@ class EchoingPeer:
 
     def start(self) -> None:
         self._loop.post(self._connection.start)
-        self._thread.start()
+        self._worker.start()
 
     def stop(self) -> None:
         self._loop.post(self._connection.abort)
         self._loop.post(self._loop.stop)
-        self._thread.join(2)
+        self._worker.join(2)
         self._loop.close()
 
     def _take(self, message: Message) -> None:

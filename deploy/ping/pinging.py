@@ -110,6 +110,8 @@ def run(wish: Wish, tally: Tally, stop: threading.Event, *, say: Callable[[str],
         reasons = prober.problems() or [prober.not_ready() or "the peer gave no credit"]
         prober.stop()
         sink.close()
+    if prober.failure:
+        raise Problem(f"{prober.failure}: no figure can be trusted")
     sender = prober.senders[0].sender
     if not sender.sent:
         raise Problem(

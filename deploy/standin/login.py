@@ -12,10 +12,10 @@ import shutil
 import socket
 import struct
 import tempfile
-import threading
 from pathlib import Path
 from typing import Any
 
+from collectors.worker import Worker
 from deploy.errors import Problem
 
 _log = logging.getLogger("inflight.standin")
@@ -50,7 +50,8 @@ class Login:
         self._server = socket.socket(socket.AF_UNIX)
         self._server.bind(str(place))
         self._server.listen()
-        threading.Thread(target=self._serve, name="login", daemon=True).start()
+        self._closing = False
+        Worker("login", self._serve).start()
 
     def guard(self, transport: Any) -> None:
         """Let nobody in over this transport without a known user and password."""
@@ -62,6 +63,7 @@ class Login:
         transport.require_auth(True)
 
     def close(self) -> None:
+        self._closing = True
         self._server.close()
         shutil.rmtree(self._directory, ignore_errors=True)
 
@@ -70,7 +72,9 @@ class Login:
             try:
                 sock = self._server.accept()[0]
             except OSError:
-                return
+                if self._closing:
+                    return
+                raise
             with sock, sock.makefile("rb") as stream:
                 sock.settimeout(5)
                 try:

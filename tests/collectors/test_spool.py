@@ -100,10 +100,12 @@ def test_torn_end(tmp_path_factory: object, keep: int, junk: bytes) -> None:
     (file,) = _segments(folder)
     whole = file.read_bytes()
     size = len(whole) // 6
-    file.write_bytes(whole[: min(keep, len(whole))] + junk)
+    torn = whole[: min(keep, len(whole))] + junk
+    file.write_bytes(torn)
+    intact = sum(torn.startswith(whole[: n * size]) for n in range(1, 7))  # the junk may be what was missing
     again = Spool(folder, _PLENTY)
     frames = again.take(100)
-    assert [frame.record for frame in frames] == [bytes([n]) * 50 for n in range(min(keep // size, 6))]
+    assert [frame.record for frame in frames] == [bytes([n]) * 50 for n in range(intact)]
     again.put("key", b"new")
     assert _records(again.take(100)) == [b"new"]
 

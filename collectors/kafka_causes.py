@@ -5,14 +5,16 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from typing import Final
+from typing import Any, Final
+
+from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 
 _NEWS_SECONDS: Final = 15.0  # the client's attempts follow each other faster
 _LOST: Final = "Connection lost: "
 _LONGEST: Final = 300
 
-# What the client says → what it means. A refusal is said now and then between mere ends of connections,
-# so what stands higher counts more than what came later.
+# What the client says → what it means. A refusal is said between mere ends of connections, so what stands
+# higher counts more than what came later.
 _MEANINGS: Final = (
     ("SaslAuthenticationFailed", "Kafka refuses this user or password: see `kafka.sasl`"),
     ("UnsupportedSaslMechanism", "Kafka does not offer `kafka.sasl.mechanism`"),
@@ -24,6 +26,7 @@ _MEANINGS: Final = (
     ("_ALERT_", "Kafka does not take this side's certificate: see `kafka.tls.cert`"),
     ("violation of protocol", "this port does not speak TLS: leave out `kafka.tls`, or take another port"),
     ("WRONG_VERSION_NUMBER", "this port does not speak TLS: leave out `kafka.tls`, or take another port"),
+    ("Invalid frame length", "no answer in Kafka's protocol: this port may want `kafka.tls` or `kafka.sasl`"),
     ("ApiVersions check", "no answer in Kafka's protocol: this port may want `kafka.tls` or `kafka.sasl`"),
     ("socket disconnected", "Kafka ends the connection: this port may want `kafka.tls` or `kafka.sasl`"),
     ("", ""),
@@ -53,6 +56,24 @@ def listen() -> None:
         logger.addHandler(_listener)
         logger.setLevel(logging.ERROR)
         logger.propagate = False
+
+
+def _read_to_the_end(transport: Any) -> None:
+    """Let it take in what came with the end of a connection, which is how Kafka tells a refusal.
+
+    By itself the client throws away all that it read together with an end; it finds the end again.
+    """
+    read = transport._sock_recv  # noqa: SLF001 -- it has no other place for this
+
+    def whole(self: Any) -> tuple[bytes, BaseException | None]:
+        data, error = read(self)
+        return (data, None) if data else (data, error)
+
+    transport._sock_recv = whole  # noqa: SLF001 -- the same
+
+
+for _transport in (KafkaTCPTransport, KafkaSSLTransport):
+    _read_to_the_end(_transport)
 
 
 def explain(error: BaseException, since: float) -> str:

@@ -105,7 +105,7 @@ def test_in_order(
 
 
 def _told(sink: KafkaSink, text: str) -> None:
-    wait_until(lambda: text in (sink.problem or "") or None, 120, f"{text!r} to be told")
+    wait_until(lambda: text in (sink.problem or "") or None, 40, f"{text!r} to be told")
 
 
 def test_wrong_password(

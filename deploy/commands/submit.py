@@ -83,7 +83,10 @@ def _argv(
 
     # Where Spark is installed for itself, its own command knows its configuration.
     home = Path(os.environ.get("SPARK_HOME") or pyspark.__path__[0])
-    confs = {"spark.pyspark.driver.python": sys.executable}
+    confs = {
+        "spark.pyspark.driver.python": sys.executable,
+        "spark.log.level": "WARN",  # the job's own lines cannot be found otherwise
+    }
     if python or master is None or master.startswith("local"):
         confs["spark.pyspark.python"] = python or sys.executable
     return [

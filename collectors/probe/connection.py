@@ -124,7 +124,10 @@ class Connection:
     def _connected(self, peer: Options, sock: socket.socket) -> None:
         self._peer, self.url = peer, peer.url
         if self.problem == _NOT_YET:
-            self.problem = f"{peer.url} took the connection, and did not answer AMQP yet"
+            self.problem = (
+                f"{peer.url} took the connection, and did not answer AMQP yet: it stands still, or speaks "
+                "something else there"
+            )
         engine, transport = Engine(), Transport()
         engine.container = self._container
         engine.properties = {"product": "inflight"}

@@ -100,7 +100,7 @@ class _Runner:
         self.query = None
         self._due = time.monotonic() + wait
         said = reason(error)
-        if unfit(said) and not self._progress.batches:
+        if unfit(said) and not self._progress.batches.keys() - {ARCHIVE_QUERY}:
             raise UnfitError(
                 f"the job cannot run with the Python of these machines: {said}; each of them, and the one of "
                 "the driver, needs it in the driver's version, with the packages of "

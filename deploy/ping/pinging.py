@@ -123,8 +123,8 @@ def run(wish: Wish, tally: Tally, stop: threading.Event, *, say: Callable[[str],
         sink.close()
     if prober.failure:
         raise Problem(f"{prober.failure}: no figure can be trusted")
-    if obstacle and not prober.senders[0].sender.sent:
-        raise Problem(f"nothing could be sent to {wish.address}{obstacle}")
+    if not prober.senders[0].sender.sent:
+        raise Problem(f"nothing could be sent to {wish.address}{obstacle or ''}")
     if sink.failed:
         raise Problem(f"{sink.failed} records of this ping could not be counted: no figure can be trusted")
     return obstacle and f"not all could be sent to {wish.address}: nothing more moved{obstacle}"

@@ -169,7 +169,7 @@ class Connection:
         try:
             count = self._pipe.read()
         except OSError as error:
-            self._lost(f"{self.url}: {error_text(error.errno)}")
+            self._lost(f"{self.url}: {with_hint(error_text(error.errno), self._peer)}")
             return
         if count is None:
             return
@@ -188,7 +188,7 @@ class Connection:
         try:
             all_out = self._pipe.write()
         except OSError as error:
-            self._lost(f"{self.url}: {error_text(error.errno)}")
+            self._lost(f"{self.url}: {with_hint(error_text(error.errno), self._peer)}")
             return
         if not all_out:
             return

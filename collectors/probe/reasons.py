@@ -40,6 +40,8 @@ _HINTS: Final = (
         "the peer hung up without a word: a port of TLS, whose URL begins with amqps://, or its log says why",
     ),
     ("connection aborted", "the peer hung up without a reason: its log may say why"),
+    ("Connection reset", "the peer hung up without a reason: its log may say why"),
+    ("Broken pipe", "the peer hung up without a reason: its log may say why"),
 )
 
 

@@ -23,6 +23,7 @@ from deploy.ping.tally import Tally
 
 _LINE_SECONDS: Final = 1.0
 _LAST_WINDOW_SECONDS: Final = 1.5  # it is over by then, and loss in it is final
+_FRESH_SECONDS: Final = 1.0
 _DRAIN_SECONDS: Final = 600.0
 _MESH: Final = "ping"
 _NO_CREDIT: Final = "the peer gives no credit: is the queue full, or does it stand still?"
@@ -136,18 +137,22 @@ def _watch(prober: Prober, stop: threading.Event, wish: Wish, say: Callable[[flo
     began = moved_at = time.monotonic()
     next_line = began + _LINE_SECONDS
     moved = 0
+    problem, seen_at = "", 0.0
     obstacle = None
     while not prober.ended.wait(0.05):
         now, sender = time.monotonic(), prober.senders[0].sender
         if (here := sender.sent + prober.receivers[0].received) != moved:
             moved, moved_at = here, now
+        if problems := prober.problems():
+            problem, seen_at = problems[0], now
         idle = now - moved_at
         # Who set no end to it may be waiting for the peer to come back.
         in_vain = not sender.sent or (bounded and sender.waits_for_peer)
         gives_up = in_vain and idle > wish.connect_seconds
         if obstacle is None and (gives_up or (stop.is_set() and not sender.sent)):
-            why = [*prober.problems(), prober.not_ready() or _NO_CREDIT]
-            obstacle = f" within {idle:.1f} s: {why[0]}"
+            # A peer that hangs up again and again has just let us in, at some moments.
+            fresh = problem if now - seen_at < _FRESH_SECONDS else ""
+            obstacle = f" within {idle:.1f} s: {fresh or prober.not_ready() or _NO_CREDIT}"
         if gives_up or stop.is_set():
             prober.end()
         if now >= next_line:

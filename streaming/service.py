@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import logging
+import re
 import time
 from collections.abc import Callable
 from threading import Event
@@ -36,7 +37,15 @@ _STOP_SECONDS: Final = 4.0
 _WATCH_SECONDS: Final = 60
 _BACKOFF_SECONDS: Final = (1, 2, 5, 10, 30)
 
+_UNFIT: Final = re.compile(
+    r"ModuleNotFoundError|ImportError|(\S+: )?Cannot run program|.*\[PYTHON_VERSION_MISMATCH\]"
+)
+
 Start = Callable[[SparkSession, JobSettings], StreamingQuery]
+
+
+class UnfitError(Exception):
+    """Where the job was started no batch can ever be computed."""
 
 
 class _Runner:
@@ -90,7 +99,14 @@ class _Runner:
         self._failures += 1
         self.query = None
         self._due = time.monotonic() + wait
-        self.trouble = f"query {self.name} failed: {reason(error)}"
+        said = reason(error)
+        if unfit(said) and not self._progress.batches.keys() - {ARCHIVE_QUERY}:
+            raise UnfitError(
+                f"the job cannot run with the Python of these machines: {said}; each of them, and the one of "
+                "the driver, needs it in the driver's version, with the packages of "
+                "deploy/spark_submit/requirements.txt; `submit --python` tells where it is"
+            )
+        self.trouble = f"query {self.name} failed: {said}"
         self._progress.restarted(self.name)
         _log.error("%s; it starts again from its checkpoint in %d s", self.trouble, wait)
 
@@ -150,7 +166,7 @@ class Service:
         return joined(trouble, *(worker.problem for worker in self._workers))
 
     def run(self, stopping: Event) -> None:
-        """Until `stopping` is set; CheckpointError and AccessError pass through."""
+        """Until `stopping` is set; CheckpointError, AccessError and UnfitError pass through."""
         archive = self._settings.archive
         if archive:
             self._begin("compaction", lambda: keep_compact(self._spark, archive, stopping))
@@ -207,10 +223,25 @@ class Service:
 
 def reason(error: Exception | None) -> str:
     """The first cause that says something, in one line."""
-    lines = [line.strip() for line in str(error or "").splitlines() if line.strip()]
-    if any(line.endswith("Traceback (most recent call last):") for line in lines):
-        # A Python worker's: what it raised stands before Java's own trace.
-        of_python = list(itertools.takewhile(lambda line: not line.startswith("at "), lines))
-        return of_python[-1][:500]
-    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
-    return (causes[-1:] or lines[:1] or ["it ended without saying why"])[0][:500]
+    lines = [line for line in str(error or "").splitlines() if line.strip()]
+    causes = [found[1] for line in lines if (found := re.match(r"\s*Caused by: (.*)", line))]
+    said = _of_python(lines) or causes[-1:] or lines[:1] or ["it ended without saying why"]
+    return said[0].strip()[:500]
+
+
+def unfit(said: str) -> bool:
+    """Whether a query's failure is one of the machines' Python, and not of anything that may pass."""
+    return _UNFIT.match(said) is not None
+
+
+def _of_python(lines: list[str]) -> list[str]:
+    """From what a Python worker raised on: it stands below the frames, no deeper than their heading."""
+    headings = [n for n, line in enumerate(lines) if line.endswith("Traceback (most recent call last):")]
+    if not headings:
+        return []
+    depth = _depth(lines[headings[-1]])
+    return [line for line in lines[headings[-1] + 1 :] if _depth(line) <= depth]
+
+
+def _depth(line: str) -> int:
+    return len(line) - len(line.lstrip())

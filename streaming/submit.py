@@ -6,11 +6,15 @@ The same code as `inflight stream`; the session, its master and its jars are spa
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any, Final
+
+from pyspark.sql import SparkSession
 
 from collectors.exposition import ListenError
 from streaming import job, service, settings
@@ -19,6 +23,7 @@ from streaming.kafka_options import AccessError
 
 _log: Final = logging.getLogger("inflight.stream")
 _MISUSE: Final = 2
+_PARENT_SECONDS: Final = 0.2
 
 
 def main(arguments: list[str]) -> int:
@@ -34,16 +39,32 @@ def main(arguments: list[str]) -> int:
         return _MISUSE
     stop = threading.Event()
     _stop_on_signals(stop)
+    threading.Thread(target=_end_with, args=(os.getppid(),), name="parent", daemon=True).start()
     spark = job.session()
     _stop_on_signals(stop)  # again: Spark has set a handler of its own
+    _show_to_workers(spark)
     try:
         service.serve(spark, told, stop)
-    except (CheckpointError, AccessError, ListenError) as error:
+    except (CheckpointError, AccessError, ListenError, service.UnfitError) as error:
         _log.error("%s", error)
         return _MISUSE
     finally:
         spark.stop()
     return 0
+
+
+def _end_with(parent: int) -> None:
+    """A signal for spark-submit ends its JVM, and not this process, which would hold the port on."""
+    while os.getppid() == parent:
+        time.sleep(_PARENT_SECONDS)
+    os._exit(0)  # all that could still be done is to ask that JVM
+
+
+def _show_to_workers(spark: SparkSession) -> None:
+    """For the worker that Spark starts beside the driver before a first batch: --py-files misses it."""
+    environment = spark.sparkContext.environment
+    package = str(Path(settings.__file__).parents[1])
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, (package, environment.get("PYTHONPATH"))))
 
 
 def _stop_on_signals(stop: threading.Event) -> None:

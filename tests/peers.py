@@ -65,3 +65,63 @@ class Evil(Peer):
             session = engine.session_head(Endpoint.LOCAL_UNINIT)
             if session is not None:
                 session.open()
+
+
+class Phased(Peer):
+    """A peer that answers so far and no further: then it closes the socket, or stands still."""
+
+    PHASES = ("nothing", "header", "open", "begin", "attach", "credit")
+
+    def __init__(self, last: str, *, closes: bool) -> None:
+        super().__init__()
+        self._last, self._closes = self.PHASES.index(last), closes
+        self._kept: list[socket.socket] = []
+
+    def _serve(self, client: socket.socket) -> None:
+        engine, transport = Connection(), Transport(Transport.SERVER)
+        engine.container = "phased"
+        transport.sasl().allowed_mechs("ANONYMOUS")
+        transport.bind(engine)
+        all_said = False
+        with contextlib.suppress(ConnectionError):  # the other side may have given up
+            while not all_said and (data := client.recv(4_096)):
+                if self._last:
+                    transport.push(data)
+                all_said = self._answer(engine)
+                while self._last and (count := transport.pending()) > 0:
+                    client.sendall(transport.peek(count))
+                    transport.pop(count)
+        if self._closes:
+            client.close()
+        else:
+            self._kept.append(client)
+
+    def _answer(self, engine: Connection) -> bool:
+        """Whether the other side is at what this peer answers last."""
+        if self._last >= self.PHASES.index("open"):
+            engine.open()
+        session = engine.session_head(Endpoint.REMOTE_ACTIVE)
+        if session is not None and self._last >= self.PHASES.index("begin"):
+            session.open()
+        link = engine.link_head(Endpoint.REMOTE_ACTIVE)
+        if link is not None and self._last >= self.PHASES.index("attach"):
+            link.source.copy(link.remote_source)
+            link.target.copy(link.remote_target)
+            link.open()
+            if self._last == self.PHASES.index("credit") and link.is_receiver:
+                link.flow(100)
+        asked = (True, engine.state & Endpoint.REMOTE_ACTIVE, session is not None)
+        return bool(asked[self._last]) if self._last < len(asked) else link is not None
+
+
+class Babbler(Peer):
+    """A peer that says what is no AMQP to whoever connects, and closes or does not."""
+
+    def __init__(self, words: bytes) -> None:
+        super().__init__()
+        self._words = words
+        self._kept: list[socket.socket] = []
+
+    def _serve(self, client: socket.socket) -> None:
+        client.sendall(self._words)
+        self._kept.append(client)

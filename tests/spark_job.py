@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
@@ -78,6 +79,12 @@ def window_rows(bootstrap: str, topic: str) -> tuple[list[bytes], int]:
         assert before == message.value
         repeats += before is not message.value
     return sorted(by_identity.values()), repeats
+
+
+def batches(checkpoint: Path) -> int:
+    """How many are committed, of all lanes."""
+    lanes = [folder.glob("[0-9]*") for folder in checkpoint.glob("accounting-*/commits")]
+    return sum(max((int(file.name) for file in lane), default=-1) + 1 for lane in lanes)
 
 
 def letters(bootstrap: str, topic: str) -> list[dict[str, Any]]:

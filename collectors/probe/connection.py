@@ -124,7 +124,10 @@ class Connection:
     def _connected(self, peer: Options, sock: socket.socket) -> None:
         self._peer, self.url = peer, peer.url
         if self.problem == _NOT_YET:
-            self.problem = f"{peer.url} took the connection, and did not answer AMQP yet"
+            self.problem = (
+                f"{peer.url} took the connection, and did not answer AMQP yet: it stands still, or speaks "
+                "something else there"
+            )
         engine, transport = Engine(), Transport()
         engine.container = self._container
         engine.properties = {"product": "inflight"}
@@ -166,7 +169,7 @@ class Connection:
         try:
             count = self._pipe.read()
         except OSError as error:
-            self._lost(f"{self.url}: {error_text(error.errno)}")
+            self._lost(f"{self.url}: {with_hint(error_text(error.errno), self._peer)}")
             return
         if count is None:
             return
@@ -185,7 +188,7 @@ class Connection:
         try:
             all_out = self._pipe.write()
         except OSError as error:
-            self._lost(f"{self.url}: {error_text(error.errno)}")
+            self._lost(f"{self.url}: {with_hint(error_text(error.errno), self._peer)}")
             return
         if not all_out:
             return

@@ -39,6 +39,7 @@ class Settings:
     site: str
     max_rate: float = 0.0  # of all senders together; 0 for no bound
     linger_seconds: float = 3.0  # at the end, for what is on its way
+    drain_seconds: float = 0.0  # as much longer, while some of it still comes in
     journals: File | None = None  # a folder, where what is measured is to survive kill -9
     compare_clocks: bool = True  # with ends in other processes
     stop_when_finished: bool = False  # when all schedules have come to their end
@@ -66,7 +67,8 @@ class Prober:
         self._worker = Worker("probe", self._run, again=False)
         self._started = False
         self._stopping = False
-        self._end_by = 0.0
+        self._end_by = self._drain_by = 0.0
+        self._arrived = 0
         self.clock_steps = 0
 
     @property
@@ -94,12 +96,17 @@ class Prober:
         self._worker.start()
         self._started = True
 
+    def end(self) -> None:
+        """End cleanly, with a wait for what is on its way; `ended` is set then."""
+        self.loop.post(self._stop)
+
     def stop(self) -> None:
-        """End cleanly; blocks for `linger_seconds` and a second at most, for what is on its way."""
+        """The same, and block so long: for `linger_seconds`, `drain_seconds` and a second at most."""
         if not self._started:
             return
-        self.loop.post(self._stop)
-        self._worker.join(self._settings.linger_seconds + _CLOSE_SECONDS + 3)
+        self.end()
+        longest = self._settings.linger_seconds + self._settings.drain_seconds
+        self._worker.join(longest + _CLOSE_SECONDS + 3)
         self._started = False
 
     def not_ready(self) -> str | None:
@@ -118,7 +125,7 @@ class Prober:
 
     def problems(self) -> list[str]:
         """What keeps connections from being made."""
-        found = [connection.problem for connection in self._connections.values() if not connection.open]
+        found = [each.problem for each in self._connections.values() if not (each.open or each.closed)]
         return sorted({problem for problem in found if problem})
 
     # -- its parts
@@ -192,10 +199,16 @@ class Prober:
         self._stopping = True
         self._ends.stop_sending()
         self._end_by = time.monotonic() + self._settings.linger_seconds
+        self._drain_by = self._end_by + self._settings.drain_seconds
         self._wait_for_last()
 
     def _wait_for_last(self) -> None:
-        if not self._ends.complete() and time.monotonic() < self._end_by:
+        now = time.monotonic()
+        arrived = sum(receiver.received for receiver in self.receivers)
+        if arrived > self._arrived:
+            self._arrived = arrived
+            self._end_by = min(now + self._settings.linger_seconds, self._drain_by)
+        if not self._ends.complete() and now < self._end_by:
             self.loop.call_in(0.02, self._wait_for_last)
             return
         self._ends.bye()

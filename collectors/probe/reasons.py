@@ -32,6 +32,16 @@ _HINTS: Final = (
     ("[mech=EXTERNAL]", "the peer knows nobody by this certificate, `tls.cert`"),
     ("[mech=ANONYMOUS]", "the peer lets nobody in without a login: see `sasl`"),
     ("Authentication failed [mech=", "the peer refuses this user or password"),
+    ("wrong version number", "this port speaks no TLS: its URL begins with amqp://, or the port is another"),
+    ("unexpected eof while reading", "the peer hung up in the middle of TLS: its log may say why"),
+    ("Unknown protocol", "this port speaks no AMQP 1.0"),
+    (
+        "no protocol header found",
+        "the peer hung up without a word: a port of TLS, whose URL begins with amqps://, or its log says why",
+    ),
+    ("connection aborted", "the peer hung up without a reason: its log may say why"),
+    ("Connection reset", "the peer hung up without a reason: its log may say why"),
+    ("Broken pipe", "the peer hung up without a reason: its log may say why"),
 )
 
 

@@ -101,6 +101,11 @@ class Sender:
         """Attached, and the peer takes what is due."""
         return self.has_credit or (self._link is not None and self.started and not self.backlog.waiting)
 
+    @property
+    def waits_for_peer(self) -> bool:
+        """Whether it is only up to the peer when the last message is sent: all of them are due."""
+        return self.started and not self.finished and (self._schedule.unpaced or self._schedule.done)
+
     # -- the link
 
     def attach(self, session: Any) -> Any:

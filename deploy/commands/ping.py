@@ -38,7 +38,11 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--size", type=_SIZE, default="256B", show_default=True, help="Of each message's body.")
 @click.option("--ttl", type=_TTL, default="60s", show_default=True)
 @click.option(
-    "--settle", type=DURATION, default="10s", show_default=True, help="How long to wait at the end."
+    "--settle",
+    type=DURATION,
+    default="10s",
+    show_default=True,
+    help="What has not come when nothing came for so long is lost.",
 )
 @click.option("--presettled", is_flag=True, help="Send without acknowledgement.")
 @click.option("--durable", is_flag=True)
@@ -50,7 +54,13 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--receive-address", type=_ADDRESS, help="Receive from another address, like ADDRESS::QUEUE.")
 @click.option("--ping-pong", is_flag=True, help="Round trips through an echoing peer: see --echo.")
 @click.option("--echo", "as_echo", is_flag=True, help="Be the echoing peer for --ping-pong, until Ctrl-C.")
-@click.option("--connect-timeout", type=DURATION, default="10s", show_default=True)
+@click.option(
+    "--connect-timeout",
+    type=DURATION,
+    default="10s",
+    show_default=True,
+    help="How long to wait for the peer: for the first message, and for those that it still has to take.",
+)
 @click.option("--json", "as_json", is_flag=True, help="The summary as JSON on stdout.")
 @click.option("--hdr-log", type=_FILE, help="Write latencies as a HdrHistogram log (tags response, service).")
 @click.option("--rate-log", type=_FILE, help="Write rates by the second as CSV.")
@@ -69,8 +79,9 @@ def command(url: str, address: str, **options: Any) -> None:
     inflight ping amqp://router:5672 inflight/test
     inflight ping amqps://broker:5671 inflight.test --tls-ca ca.pem --count 1000 --rate 100/s
 
-    Use an address of its own, which nobody else sends to or receives from. Exit status: 0 when all arrived,
-    1 when messages were lost, 2 when it could not be measured.
+    Use an address of its own, which nobody else sends to or receives from. At the end it waits for as long as
+    messages still come in. Exit status: 0 when all arrived, 1 when messages were lost, 2 when it could not be
+    measured, or not all could be sent.
     """  # noqa: D301 -- click's mark for lines to be left as they are is a real backspace
     check_login(options["user"], options["password_file"])
     sender = _endpoint(url, options)
@@ -100,7 +111,7 @@ def command(url: str, address: str, **options: Any) -> None:
     )
     _try_files(options)
     tally = Tally(pinging.path_of(wish), keep_samples=options["samples"] is not None)
-    pinging.run(wish, tally, stop, say=pinging.terminal_line)
+    obstacle = pinging.run(wish, tally, stop, say=pinging.terminal_line)
     if sys.stderr.isatty():
         sys.stderr.write("\r\x1b[K")
     found = tally.summary(ping_pong=ping_pong)
@@ -109,6 +120,8 @@ def command(url: str, address: str, **options: Any) -> None:
     else:
         click.echo("\n".join(show.table(found, ping_pong=ping_pong)))
     _write_files(tally, options)
+    if obstacle:
+        raise Problem(obstacle)
     sys.exit(1 if found["classes"]["lost"] else 0)
 
 

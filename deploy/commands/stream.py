@@ -61,7 +61,7 @@ def command(config_file: Path, heap: str, cores: int | None, **options: Any) -> 
     stop_on_signals(stop)  # again: Spark has set a handler of its own
     try:
         service.serve(spark, settings, stop)
-    except (CheckpointError, AccessError, ListenError) as error:
+    except (CheckpointError, AccessError, ListenError, service.UnfitError) as error:
         raise Problem(str(error)) from None
     except (Py4JNetworkError, ConnectionError) as error:
         raise Problem(

@@ -31,7 +31,11 @@ _log: Final = logging.getLogger("inflight.stream")
     help="Only write the job's files: FILE.zip (its code) and FILE.json (its settings).",
 )
 @click.option("--dry-run", is_flag=True, help="Write the job's files and show spark-submit's command line.")
-@click.option("--python", "python", help="Python on the cluster's machines; `python3` unless given.")
+@click.option(
+    "--python",
+    "python",
+    help="Python on the cluster's machines, and beside the driver; `python3` unless given.",
+)
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
 def command(
     config_file: Path,
@@ -83,7 +87,10 @@ def _argv(
 
     # Where Spark is installed for itself, its own command knows its configuration.
     home = Path(os.environ.get("SPARK_HOME") or pyspark.__path__[0])
-    confs = {"spark.pyspark.driver.python": sys.executable}
+    confs = {
+        "spark.pyspark.driver.python": sys.executable,
+        "spark.log.level": "WARN",  # the job's own lines cannot be found otherwise
+    }
     if python or master is None or master.startswith("local"):
         confs["spark.pyspark.python"] = python or sys.executable
     return [

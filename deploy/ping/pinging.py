@@ -23,7 +23,10 @@ from deploy.ping.tally import Tally
 
 _LINE_SECONDS: Final = 1.0
 _LAST_WINDOW_SECONDS: Final = 1.5  # it is over by then, and loss in it is final
+_FRESH_SECONDS: Final = 1.0
+_DRAIN_SECONDS: Final = 600.0
 _MESH: Final = "ping"
+_NO_CREDIT: Final = "the peer gives no credit: is the queue full, or does it stand still?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,8 +85,11 @@ def path_of(wish: Wish) -> Path:
     )
 
 
-def run(wish: Wish, tally: Tally, stop: threading.Event, *, say: Callable[[str], None]) -> None:
-    """Blocks to the end; the tally then holds all rows. Problem where the peer cannot be reached."""
+def run(wish: Wish, tally: Tally, stop: threading.Event, *, say: Callable[[str], None]) -> str | None:
+    """Blocks to the end; the tally then holds all rows. Why not all of it could be sent, if so.
+
+    Problem where nothing could be.
+    """
     path = path_of(wish)
     endpoints = {"sender": wish.sender, "receiver": wish.receiver}
     for endpoint in endpoints.values():
@@ -91,6 +97,7 @@ def run(wish: Wish, tally: Tally, stop: threading.Event, *, say: Callable[[str],
     settings = Settings(
         site="ping",
         linger_seconds=wish.settle_ns / 1e9 + _LAST_WINDOW_SECONDS,
+        drain_seconds=_DRAIN_SECONDS,
         compare_clocks=False,
         stop_when_finished=True,
     )
@@ -100,50 +107,58 @@ def run(wish: Wish, tally: Tally, stop: threading.Event, *, say: Callable[[str],
         with lock:
             tally.take(record, key)
 
+    def live(seconds: float) -> None:
+        with lock:
+            row = tally.live()
+        sent, received = prober.senders[0].sender.sent, prober.receivers[0].received
+        figures = live_line(row, sent, received, seconds) if row else f"{seconds:5.0f} s"
+        say("  ".join((figures, *prober.problems()[:1])))
+
     sink = DirectSink(take)
     prober = Prober([path], [path], endpoints, sink, settings)
-    began = time.monotonic()
     prober.start()
     try:
-        _watch(prober, tally, stop, lock, wish, began, say)
+        obstacle = _watch(prober, stop, wish, live)
     finally:
-        reasons = prober.problems() or [prober.not_ready() or "the peer gave no credit"]
         prober.stop()
         sink.close()
     if prober.failure:
         raise Problem(f"{prober.failure}: no figure can be trusted")
-    sender = prober.senders[0].sender
-    if not sender.sent:
-        raise Problem(
-            f"nothing could be sent to {wish.address} within {time.monotonic() - began:.1f} s: {reasons[0]}"
-        )
+    if not prober.senders[0].sender.sent:
+        raise Problem(f"nothing could be sent to {wish.address}{obstacle or ''}")
     if sink.failed:
         raise Problem(f"{sink.failed} records of this ping could not be counted: no figure can be trusted")
+    return obstacle and f"not all could be sent to {wish.address}: nothing more moved{obstacle}"
 
 
-def _watch(
-    prober: Prober,
-    tally: Tally,
-    stop: threading.Event,
-    lock: threading.Lock,
-    wish: Wish,
-    began: float,
-    say: Callable[[str], None],
-) -> None:
-    sender, receiver = prober.senders[0].sender, prober.receivers[0]
+def _watch(prober: Prober, stop: threading.Event, wish: Wish, say: Callable[[float], None]) -> str | None:
+    """Until it has ended. What was in the way, where sending was given up."""
+    bounded = wish.count is not None or wish.duration_ns is not None
+    began = moved_at = time.monotonic()
     next_line = began + _LINE_SECONDS
-    while not prober.ended.is_set() and not stop.wait(0.05):
-        now = time.monotonic()
-        if not sender.sent and now - began > wish.connect_seconds:
-            return
+    moved = 0
+    problem, seen_at = "", 0.0
+    obstacle = None
+    while not prober.ended.wait(0.05):
+        now, sender = time.monotonic(), prober.senders[0].sender
+        if (here := sender.sent + prober.receivers[0].received) != moved:
+            moved, moved_at = here, now
+        if problems := prober.problems():
+            problem, seen_at = problems[0], now
+        idle = now - moved_at
+        # Who set no end to it may be waiting for the peer to come back.
+        in_vain = not sender.sent or (bounded and sender.waits_for_peer)
+        gives_up = in_vain and idle > wish.connect_seconds
+        if obstacle is None and (gives_up or (stop.is_set() and not sender.sent)):
+            # A peer that hangs up again and again has just let us in, at some moments.
+            fresh = problem if now - seen_at < _FRESH_SECONDS else ""
+            obstacle = f" within {idle:.1f} s: {fresh or prober.not_ready() or _NO_CREDIT}"
+        if gives_up or stop.is_set():
+            prober.end()
         if now >= next_line:
             next_line += _LINE_SECONDS
-            with lock:
-                row = tally.live()
-            if row is not None:
-                say(live_line(row, sender.sent, receiver.received, now - began))
-            elif prober.problems():
-                say(f"{now - began:5.0f} s  {prober.problems()[0]}")
+            say(now - began)
+    return obstacle
 
 
 def _check(endpoint: Endpoint) -> None:

@@ -32,6 +32,8 @@ def table(found: dict[str, Any], *, ping_pong: bool) -> list[str]:
     """The summary, line by line."""
     lines = ["", _counts(found)]
     lines += _beside(found)
+    if found["classes"]["lost"]:
+        lines.append(f"lost: not there when nothing had come for {found['settle_seconds']:g} s (--settle)")
     if found["service"]:
         unit = "round trips, ms" if ping_pong else "latency, ms"
         lines += ["", unit.ljust(18) + "".join(name.rjust(_WIDTH) for name in _HEADINGS[1:])]
@@ -43,7 +45,7 @@ def table(found: dict[str, Any], *, ping_pong: bool) -> list[str]:
         lines.append(f"half a round trip, ms: {half}")
     lines.append("")
     if found["rate"]:
-        lines.append(f"rate: asked {found['rate']['asked']:g}/s, got {found['rate']['got']:g}/s")
+        lines.append(_rate(found["rate"]))
     lines.append(_clock(found["clock"], ping_pong=ping_pong))
     lines += [f"route: {route} ({count})" for route, count in found["routes"].items()]
     if not found["routes"] and found["classes"]["received"]:
@@ -72,6 +74,16 @@ def _beside(found: dict[str, Any]) -> list[str]:
     parts += [f"unsent ({reason}) {count}" for reason, count in found["unsent"].items() if count]
     parts += [f"flags: {', '.join(found['flags'])}"] if found["flags"] else []
     return ["  ".join(parts)] if parts else []
+
+
+def _rate(rate: dict[str, Any]) -> str:
+    asked = "" if rate["asked"] is None else f"asked {_figures(rate['asked'])}/s, "
+    return f"rate: {asked}got {_figures(rate['got'])}/s, from first to last in {rate['seconds']:g} s"
+
+
+def _figures(value: float) -> str:
+    """Three that matter."""
+    return f"{float(f'{value:.3g}'):,.10g}"
 
 
 def _latencies(name: str, found: Latencies) -> str:

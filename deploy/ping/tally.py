@@ -28,13 +28,17 @@ class Tally:
     def __init__(self, path: Path, *, keep_samples: bool = False) -> None:
         self._state = PathState(path.name, path.rules)
         self._keep_samples = keep_samples
+        self._settle_ns = path.rules.settle_ns
+        self._unpaced = path.rate[0].start == 0
         self.rows: list[WindowRow] = []
         self.samples: list[Record] = []
         self.ledgers: dict[tuple[str, int], list[Record]] = {}  # by stream and second: the highest revision
         self.received_by_second: Counter[int] = Counter()
         self._ipdv: list[NDArray[np.int64]] = []
         self._values = 0
-        self._span: list[tuple[int, int, int]] = []  # number, intended, sent: of the first, and of the last
+        self._span: list[tuple[int, int]] = []  # number and intended time, of the first and of the last
+        self._arrivals = 0
+        self._arrived: list[int] = []  # when the first did, and the last
 
     def take(self, data: bytes, key: str) -> None:  # noqa: ARG002 -- there is one path
         record = decode(data)
@@ -61,9 +65,11 @@ class Tally:
 
     def _widen(self, rows: Received) -> None:
         ends = {int(rows.from_base.argmin()), int(rows.from_base.argmax())}
-        columns = rows.seq, rows.intended_ns, rows.sent_ns
-        found = [(int(columns[0][at]), int(columns[1][at]), int(columns[2][at])) for at in ends]
+        found = [(int(rows.seq[at]), int(rows.intended_ns[at])) for at in ends]
         self._span = [min(self._span + found), max(self._span + found)]
+        self._arrivals += rows.size
+        arrived = [*self._arrived, int(rows.received_ns.min()), int(rows.received_ns.max())]
+        self._arrived = [min(arrived), max(arrived)]
 
     def live(self) -> LiveRow | None:
         return self._state.live()
@@ -95,6 +101,7 @@ class Tally:
             "jitter": self._jitter(),
             "rate": self._rate(rows),
             "clock": max((r["clock"] for r in rows if r["clock"]), key=lambda c: c["bound_ns"], default=None),
+            "settle_seconds": self._settle_ns / 1e9,
             "routes": _summed(rows, "routes"),
             "flags": _flags(rows),
         }
@@ -117,24 +124,31 @@ class Tally:
             "rfc3550_ns": max((row["jitter"]["rfc3550_ns"] for row in self.rows if row["jitter"]), default=0),
         }
 
-    def _rate(self, rows: list[WindowRow]) -> dict[str, float] | None:
-        """Messages a second over whole seconds; of a shorter ping, from its first message to its last."""
+    def _rate(self, rows: list[WindowRow]) -> dict[str, float | None] | None:
+        """Asked for, and delivered in the time from the first arrival to the last; messages a second."""
+        first, last = self._arrived or (0, 0)
+        if first == last:
+            return None
+        seconds = (last - first) / 1e9
+        return {
+            "asked": None if self._unpaced else self._asked(rows),
+            "got": round((self._arrivals - 1) / seconds, 3),
+            "seconds": round(seconds, 3),
+        }
+
+    def _asked(self, rows: list[WindowRow]) -> float | None:
+        """Over whole seconds; of a shorter ping, from its first message to its last."""
         whole = [row for row in rows if row["due"]][1:-1]  # the others are cut by start and end
         if whole:
-            seconds = sum(row["window_ns"] for row in whole) / 1e9
-            asked, got = (sum(row[name] for row in whole) / seconds for name in ("due", "sent"))
-        else:
-            if not self._span:
-                return None
-            (first, intended, sent), (last, last_intended, last_sent) = self._span
-            if last == first or last_intended <= intended or last_sent <= sent:
-                return None
-            asked, got = ((last - first) * 1e9 / ns for ns in (last_intended - intended, last_sent - sent))
-        return {"asked": round(asked, 3), "got": round(got, 3)}
+            return round(sum(row["due"] for row in whole) * 1e9 / sum(row["window_ns"] for row in whole), 3)
+        (first, intended), (last, last_intended) = self._span
+        if last_intended <= intended:
+            return None
+        return round((last - first) * 1e9 / (last_intended - intended), 3)
 
     def _cannot_see(self, found: dict[str, Any]) -> dict[str, float] | None:
         sent, rate = found["sent"], found["rate"]
-        if not sent or not rate or not rate["got"]:
+        if not sent or not rate:
             return None
         # With n messages and none lost, a share of loss above 3/n would have shown in 95 of 100 cases.
         return {"loss_ratio": min(1.0, 3 / sent), "gap_seconds": round(1 / rate["got"], 6)}

@@ -51,6 +51,7 @@ def test_all_arrive_and_all_files(router: StandIn, tmp_path: Path) -> None:
     assert found["sent"] == found["classes"]["received"] == found["response"]["count"] == 60
     assert found["clock"] == {"offset_ns": 0, "bound_ns": 0}
     assert found["cannot_see"]["loss_ratio"] == 3 / 60
+    assert found["rate"]["asked"] == pytest.approx(100, rel=0.02)
     assert set(found["response"]["percentiles"]) == {"50", "90", "95"}  # 60 messages tell no p99
     assert _hdr_counts(files["hdr"]) == {"response": 60, "service": 60}
     with files["rates"].open() as lines:
@@ -156,6 +157,55 @@ def test_ping_pong(router: StandIn) -> None:
     assert peer.echoed == 30
 
 
+def test_the_rate_is_of_what_was_delivered(router: StandIn, tmp_path: Path) -> None:
+    """Not of the sender's burst into the peer's buffers, which keep it for up to 2 s."""
+    router.tell(kind="delay", address="closest/burst", jitter_ms=2_000, reorder=True, seed=14)
+    samples = tmp_path / "samples"
+    result = _ping(
+        *(_url(router), "closest/burst", "--count", 200, "--rate", "0"),
+        *("--json", "--samples", samples),
+    )
+    assert result.exit_code == 0, result.output
+    rate = json.loads(result.stdout)["rate"]
+    table = pq.read_table(samples).to_pydict()
+    seconds = (max(table["received_ns"]) - min(table["received_ns"])) / 1e9
+    assert rate["asked"] is None
+    assert rate["seconds"] == pytest.approx(seconds, abs=0.001)
+    assert rate["got"] == pytest.approx(199 / seconds, rel=0.001)
+    assert max(table["sent_ns"]) - min(table["sent_ns"]) < seconds * 1e9 / 2  # it was a burst
+
+
+def test_what_is_still_coming_in_is_not_lost(router: StandIn) -> None:
+    """However short --settle is: it counts from the last arrival."""
+    router.tell(kind="delay", address="closest/slow", ms=2_500)
+    result = _ping(
+        *(
+            _url(router),
+            "closest/slow",
+            "--count",
+            150,
+            "--rate",
+            "100/s",
+            "--settle",
+            "500ms",
+            "--presettled",
+        )
+    )
+    assert result.exit_code == 0, result.output
+    assert "sent 150  received 150  refused 0  lost 0" in result.stdout
+
+
+def test_what_lost_means_is_told(router: StandIn) -> None:
+    """A message may come after the end, and --settle is what to change then."""
+    router.tell(kind="delay", address="closest/late", ms=60_000)
+    result = _ping(
+        _url(router), "closest/late", "--count", 3, "--rate", "100/s", "--settle", "500ms", "--presettled"
+    )
+    assert result.exit_code == 1, result.output
+    assert "sent 3  received 0  refused 0  lost 3 (presettled 3)" in result.stdout
+    assert "lost: not there when nothing had come for 0.5 s (--settle)" in result.stdout
+
+
 _RECORD = """
 import sys
 import numpy as np
@@ -178,13 +228,39 @@ def test_nothing_is_loaded_that_a_ping_does_not_use() -> None:
     assert done.stdout == "[]\n"
 
 
+@pytest.mark.parametrize(
+    ("rate", "line"),
+    [
+        (
+            {"asked": 100.0, "got": 100.061, "seconds": 4.987},
+            "rate: asked 100/s, got 100/s, from first to last in 4.987 s",
+        ),
+        (
+            {"asked": None, "got": 112_825.3, "seconds": 0.5},
+            "rate: got 113,000/s, from first to last in 0.5 s",
+        ),
+        (
+            {"asked": 1 / 60, "got": 0.0167, "seconds": 240.0},
+            "rate: asked 0.0167/s, got 0.0167/s, from first to last in 240 s",
+        ),
+    ],
+)
+def test_rates_are_told_by_three_figures(rate: dict[str, Any], line: str) -> None:
+    """With the time that they are of; without a wish where there was none."""
+    found = _NOTHING | {"rate": rate}
+    assert line in show.table(found, ping_pong=False)
+
+
+_NOTHING: dict[str, Any] = {
+    "sent": 0, "classes": {"received": 0, "lost": 0}, "refused": {}, "lost": {}, "unsent": {"guard": 2},
+    "late": 0, "duplicate": 0, "redelivered": 0, "reordered": 0, "foreign": 1, "unexpected": 0,
+    "negative": 0, "response": None, "service": None, "jitter": None, "rate": None, "clock": None,
+    "routes": {}, "flags": [], "cannot_see": None,
+}  # fmt: skip
+
+
 def test_table_of_nothing() -> None:
     """A summary of no messages is still one."""
-    found = {
-        "sent": 0, "classes": {"received": 0, "lost": 0}, "refused": {}, "lost": {}, "unsent": {"guard": 2},
-        "late": 0, "duplicate": 0, "redelivered": 0, "reordered": 0, "foreign": 1, "unexpected": 0,
-        "negative": 0, "response": None, "service": None, "jitter": None, "rate": None, "clock": None,
-        "routes": {}, "flags": [], "cannot_see": None,
-    }  # fmt: skip
-    lines = show.table(found, ping_pong=False)
+    lines = show.table(_NOTHING, ping_pong=False)
+    assert "rate: " not in "".join(lines)
     assert lines[1:3] == ["sent 0  received 0  lost 0", "foreign 1  unsent (guard) 2"]

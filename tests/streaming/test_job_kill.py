@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from helpers import wait_until
-from spark_job import RULES, expected, produce, window_rows
+from spark_job import RULES, batches, expected, produce, window_rows
 from synthetic import Flow
 
 from deploy.embedded.kafka import Kafka
@@ -80,12 +80,6 @@ def own_kafka(tmp_path: Path) -> Iterator[Kafka]:
     with Kafka.alone(tmp_path / "kafka") as running:
         running.make_topics()
         yield running
-
-
-def batches(checkpoint: Path) -> int:
-    """How many are committed, of all lanes."""
-    lanes = [folder.glob("[0-9]*") for folder in checkpoint.glob("accounting-*/commits")]
-    return sum(max((int(file.name) for file in lane), default=-1) + 1 for lane in lanes)
 
 
 def reached(checkpoint: Path, wanted: int) -> bool:

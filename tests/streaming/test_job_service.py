@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from streaming.service import reason
+from streaming.service import reason, unfit
 
 PYTHON = """[PYTHON_EXCEPTION] thrown from the Python worker: Traceback (most recent call last):
   File "/x/streaming/packing.py", line 36, in unpack
@@ -13,6 +13,35 @@ streaming.packing.StateError: the state is of form b'IP' 2, this version reads u
 
 	at org.apache.spark.api.python.BasePythonRunner$ReaderIterator.handlePythonException(PythonRunner.scala:1)
 	at java.base/java.lang.Thread.run(Thread.java:840)
+"""
+BESIDE_THE_DRIVER = """[STREAM_FAILED] Query [id = 6d00, runId = 1970] terminated with exception: \
+[STREAMING_PYTHON_RUNNER_INITIALIZATION_FAILURE] Streaming Runner initialization failed, returned -2. Cause: \
+Traceback (most recent call last):
+  File "/x/pyspark.zip/pyspark/serializers.py", line 454, in loads
+    return cloudpickle.loads(obj, encoding=encoding)
+           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+ModuleNotFoundError: No module named 'streaming'
+ SQLSTATE: XXKST SQLSTATE: XXKST
+=== Streaming Query ===
+Identifier: accounting-0 [id = 6d00, runId = 1970]
+Current State: ACTIVE
+Thread State: RUNNABLE
+
+Logical Plan:
+WriteToMicroBatchDataSource Kafka, accounting-0, Append
++- Project [topic#40, key#41, value#42]
+   +- LocalRelation <empty>
+"""
+DAEMON = """Job aborted due to stage failure: Task 0 in stage 1.0 failed 4 times, most recent failure: \
+Lost task 0.3 in stage 1.0 (TID 8) (10.0.0.5 executor 7): org.apache.spark.SparkException:
+Error from python worker:
+  Traceback (most recent call last):
+    File "<frozen runpy>", line 189, in _run_module_as_main
+  ModuleNotFoundError: No module named 'pyspark'
+PYTHONPATH was:
+  /x/pyspark.zip
+org.apache.spark.SparkException: EOFException occurred while reading the port number
+	at org.apache.spark.api.python.PythonWorkerFactory.startDaemon(PythonWorkerFactory.scala:357)
 """
 JAVA = """org.apache.spark.SparkException: Job aborted
 	at org.apache.spark.X.y(X.scala:1)
@@ -26,6 +55,8 @@ Caused by: org.apache.kafka.common.errors.TimeoutException: Timed out waiting fo
     ("text", "said"),
     [
         (PYTHON, "streaming.packing.StateError: the state is of form b'IP' 2, this version reads up to 1"),
+        (BESIDE_THE_DRIVER, "ModuleNotFoundError: No module named 'streaming'"),
+        (DAEMON, "ModuleNotFoundError: No module named 'pyspark'"),
         (JAVA, "org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node assignment"),
         ("plain\nand more", "plain"),
         ("", "it ended without saying why"),
@@ -39,3 +70,23 @@ def test_the_cause_is_told(text: str, said: str) -> None:
 def test_nothing_is_known() -> None:
     """A query may end without an error."""
     assert reason(None) == "it ended without saying why"
+
+
+@pytest.mark.parametrize(
+    ("said", "never"),
+    [
+        ("ModuleNotFoundError: No module named 'pandas'", True),
+        ("ImportError: PyArrow >= 18.0.0 must be installed; however, it was not found.", True),
+        ('Cannot run program "/opt/inflight/bin/python3": error=2, No such file or directory', True),
+        ('java.io.IOException: Cannot run program "/opt/python3": error=13, Permission denied', True),
+        (
+            "pyspark.errors.exceptions.base.PySparkRuntimeError: [PYTHON_VERSION_MISMATCH] Python in worker",
+            True,
+        ),
+        ("org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node", False),
+        ("Job aborted due to stage failure: ExecutorLostFailure (executor 1 exited)", False),
+    ],
+)
+def test_what_no_restart_mends(said: str, never: bool) -> None:  # noqa: FBT001 -- a parameter of the test
+    """A Python that cannot run the job will not do so in ten seconds; Kafka may be there by then."""
+    assert unfit(said) is never

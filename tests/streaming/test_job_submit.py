@@ -1,38 +1,21 @@
-"""The job by spark-submit: its package stands alone, and executors of their own give the same rows."""
+"""What `inflight submit` writes and starts; tests/streaming/test_job_cluster.py runs it."""
 
 from __future__ import annotations
 
-import os
-import re
-import signal
 import subprocess
 import sys
 import tomllib
-import uuid
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import pytest
 from click.testing import CliRunner
-from helpers import wait_until
-from spark_job import expected, produce, window_rows
-from synthetic import Flow
+from cluster import REQUIREMENTS, required, spelt
 
 from deploy import package
 from deploy.commands.submit import command
 from streaming import settings
 
-if TYPE_CHECKING:
-    from deploy.embedded.kafka import Kafka
-
-FLOWS = [Flow(f"path-{number}", 10, lose_every=4 + number) for number in range(4)]
 ROOT = Path(__file__).parents[2]
-REQUIREMENTS = [
-    line
-    for line in (ROOT / "deploy" / "spark_submit" / "requirements.txt").read_text().splitlines()
-    if not line.startswith("#")
-]
 # As on a worker of a cluster: no editable install, and none of what only the driver's machine has.
 ALONE = """
 import sys
@@ -55,19 +38,9 @@ def config(folder: Path, server: str = "kafka-1:9092", prefix: str = "inflight")
 
 def not_needed() -> list[str]:
     """Modules of all that is installed but not asked for by deploy/spark_submit/requirements.txt."""
-    wanted = {"pyspark", *(re.split("[<>=]", line)[0] for line in REQUIREMENTS)}
-    found = {"inflight-monitor"}
-    while wanted:
-        name = wanted.pop()
-        found.add(name)
-        needs = [need for need in metadata.requires(name) or () if "extra ==" not in need]
-        wanted |= {_spelt(re.split(r"[^\w.-]", need)[0]) for need in needs} - found
+    found = {"inflight-monitor", "pyspark", "py4j", *required()}
     owners = metadata.packages_distributions()
-    return sorted(module for module, names in owners.items() if not found & {*map(_spelt, names)})
-
-
-def _spelt(name: str) -> str:
-    return re.sub("[-_.]+", "-", name).lower()
+    return sorted(module for module, names in owners.items() if not found & {*map(spelt, names)})
 
 
 def test_the_package_stands_alone(tmp_path: Path) -> None:
@@ -135,50 +108,3 @@ def test_a_cluster_needs_a_checkpoint_that_all_see(tmp_path: Path) -> None:
     result = CliRunner().invoke(command, ["-c", str(config(tmp_path)), "--master", "yarn", "--dry-run"])
     assert result.exit_code == 2
     assert "give --checkpoint" in result.output
-
-
-@pytest.mark.e2e
-def test_executors_of_their_own_give_the_same_rows(kafka: Kafka, tmp_path: Path) -> None:
-    """spark-submit with an executor that is a process of its own; SIGTERM ends it cleanly."""
-    prefix = f"submit-{uuid.uuid4().hex[:8]}"
-    kafka.make_topics(prefix)
-    topic, windows = f"{prefix}.samples", f"{prefix}.windows"
-    produce(
-        kafka.bootstrap, topic, [(f.path, value) for at in range(30) for f in FLOWS for value in f.second(at)]
-    )
-    argv = [
-        *(sys.executable, "-m", "deploy", "submit", "-c", str(config(tmp_path, kafka.bootstrap, prefix))),
-        *("--checkpoint", str(tmp_path / "checkpoint"), "--listen", "127.0.0.1:0", "--trigger", "100ms"),
-        *("--master", "local-cluster[1,1,1024]", "--python", sys.executable, "--"),
-        *(
-            "--driver-memory",
-            "512m",
-            "--conf",
-            "spark.executor.memory=512m",
-            "--conf",
-            "spark.ui.enabled=false",
-        ),
-        *("--conf", "spark.driver.host=127.0.0.1", "--conf", "spark.driver.bindAddress=127.0.0.1"),
-    ]
-    log = tmp_path / "submit.log"
-    with log.open("wb") as out:
-        process = subprocess.Popen(
-            argv,
-            stdout=out,
-            stderr=out,
-            stdin=subprocess.DEVNULL,
-            env=os.environ | {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"},  # starts in half the time
-            start_new_session=True,
-        )
-    try:
-        wanted = expected(kafka.bootstrap, topic)
-        assert len(wanted) == 4 * 4
-        wait_until(
-            lambda: window_rows(kafka.bootstrap, windows)[0] == wanted, 240, "all windows", every_seconds=1
-        )
-        process.terminate()
-        process.wait(15)
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait(10)

@@ -43,7 +43,7 @@ class Rules:
     gone_after_ns: int
     horizon_ns: int
 
-    VERSION = 2  # of the accounting: raised when the same records give other rows
+    VERSION = 3  # of the accounting: raised when the same records give other rows
 
     def hash(self) -> str:
         """Short, and the same everywhere."""

@@ -17,7 +17,6 @@ RANGES: Final = 1_024  # of an end's record numbers; beyond, the oldest hole is 
 ROWS: Final = 512  # that one record may bring forth; the rest follows with the next ones
 
 WINDOWS: Final = 4_096  # open at a time
-KNOWN: Final = 1_024  # streams of which is remembered how far their numbers went
 
 # Why a record is refused by the accounting; records.BadRecordReason are those of bytes that are no record.
 Reason = Literal["alien", "future", "times", "ends", "windows", "streams", "numbers", "runs"]

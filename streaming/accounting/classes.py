@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from collectors.records import NUMBERS_BELOW, OUTCOMES, SECOND_NS
+from collectors.records import OUTCOMES, SECOND_NS
 from streaming.accounting import bounds
 from streaming.accounting.runs import END, FIRST, FIRST_SENT, LAST_SENT
 from streaming.accounting.window import Cell, Told, Window
@@ -42,22 +42,19 @@ class Tally:
 def tally(window: Window, blind_ns: int) -> Tally:
     """Count; seconds that begin before `blind_ns` were not wholly observed."""
     found = Tally()
-    for stream, cells in window.cells.items():
+    for cells in window.cells.values():
         for second in sorted(cells):
             cell = cells[second]
             if cell.told is None:
-                _tally_untold(found, cell, _base(window, stream, second))
+                _tally_untold(found, cell, _before(cells, second))
             else:
                 _tally_told(found, cell, second, blind=second * SECOND_NS < blind_ns)
     return found
 
 
-def _base(window: Window, stream: str, second: int) -> int:
-    """Where a stream was before that second of the window; beyond all numbers where that is not known yet."""
-    before = max((covered_to(cell) for at, cell in window.cells[stream].items() if at < second), default=0)
-    if window.revision < 0 and not before:
-        return NUMBERS_BELOW
-    return max(window.bases.get(stream, 0), before)
+def _before(cells: dict[int, Cell], second: int) -> int:
+    """Where a stream was before that second of the window, as far as the window's own records tell, or 0."""
+    return max((covered_to(cell) for at, cell in cells.items() if at < second), default=0)
 
 
 def covered_to(cell: Cell) -> int:
@@ -87,7 +84,7 @@ def _segments(window: Window, stream: str, second: int, *, blind: bool) -> Ints:
     table = cell.runs.table[:, [FIRST, END]]
     received = np.column_stack((table, np.full(len(table), RECEIVED)))
     if cell.told is None:
-        first, end = _expected(cell, _base(window, stream, second))
+        first, end = _expected(cell, _before(window.cells[stream], second))
         told = np.asarray([[first, end, UNOBSERVED]], np.int64)[: int(first < end)]
     else:
         kind = np.where(_REFUSED_OUTCOME[cell.told.outcome], REFUSED, UNOBSERVED if blind else LOST)
@@ -161,8 +158,8 @@ def _tally_told(found: Tally, cell: Cell, second: int, *, blind: bool) -> None:
         found.missing[outcome] = found.missing.get(outcome, 0) + count
 
 
-def _tally_untold(found: Tally, cell: Cell, base: int) -> None:
-    first, end = _expected(cell, base)
+def _tally_untold(found: Tally, cell: Cell, before: int) -> None:
+    first, end = _expected(cell, before)
     if first >= end:
         return
     found.unledgered = True
@@ -171,13 +168,16 @@ def _tally_untold(found: Tally, cell: Cell, base: int) -> None:
     found.classes[UNOBSERVED] += end - first - cell.runs.count
 
 
-def _expected(cell: Cell, base: int) -> tuple[int, int]:
-    """Without a ledger: numbers up to the highest received, from where the stream was before."""
+def _expected(cell: Cell, before: int) -> tuple[int, int]:
+    """Without a ledger: what the window's own records prove to have been sent in it, and by that second.
+
+    Numbers before the first one known of the window may be of earlier windows, which count them then.
+    """
     table = cell.runs.table
     if not len(table):
         return 0, 0
     lowest, end = int(table[0, FIRST]), int(table[-1, END])
-    first = min(base, lowest)
+    first = min(before or lowest, lowest)
     return (lowest if end - first > bounds.NUMBERS else first), end
 
 

@@ -15,7 +15,7 @@ from streaming.accounting.measure import Measures
 from streaming.accounting.runs import Runs
 from streaming.accounting.window import Cell, Told, Window
 
-VERSION: Final = 7
+VERSION: Final = 8
 _HEAD: Final = struct.Struct("<2sBxI")
 _MAGIC: Final = b"IF"
 _ENCODER: Final = json.JSONEncoder(separators=(",", ":"))
@@ -125,7 +125,7 @@ def dump_window(window: Window) -> bytes:
         [measures, samples.negative, samples.last_received_ns, samples.slowest],
         cells,
         *(window.counts, window.rfc3550_ns, window.routes, window.clock),
-        *(sorted(window.flags), window.revision, window.bases, window.blind_ns),
+        *(sorted(window.flags), window.revision, window.blind_ns),
         *(window.outage_since_ns, origin, window.digest),
     ]
     return pack(meta, b"".join(arrays.parts))
@@ -152,8 +152,7 @@ def _load_window(data: bytes) -> Window:
     window.routes.update(routes)
     window.clock = None if clock is None else tuple(clock)
     window.flags.update(flags)
-    window.revision, bases, window.blind_ns, *rest = rest
-    window.bases.update(bases)
+    window.revision, window.blind_ns, *rest = rest
     window.outage_since_ns, origin, window.digest = rest
     if origin is not None:
         window.origin = {

@@ -5,13 +5,14 @@ from __future__ import annotations
 import bisect
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from collectors.records import SECOND_NS, Header
 from streaming.accounting import spans
 from streaming.accounting.bounds import RANGES, SPANS
 
 Key = tuple[str, str, str]  # role, name, run
+NEVER_NS: Final = -(1 << 62)
 
 
 @dataclass(slots=True)
@@ -63,6 +64,8 @@ class End:
     gaps: spans.Spans = field(default_factory=list)
     detached: spans.Spans = field(default_factory=list)
     lost_ns: int | None = None  # a declared gap reaches until a record's frontier is beyond this
+    heard_ns: int = NEVER_NS  # when the path's append time took a record of it that came in time
+    gone: bool = False  # silent, and left behind
 
     @classmethod
     def first_seen(cls, header: Header) -> End:
@@ -113,6 +116,8 @@ class End:
             self.late_by_ns = max(offset + bound for offset, bound in pairs)
             self.early_by_ns = min(offset - bound for offset, bound in pairs)
         frontier = header.frontier_ns - self.late_by_ns
+        if self.ranges and header.number < self.base:
+            frontier = NEVER_NS  # of the time before it was joined
         for gap in header.gaps:
             self.miss(gap.from_ns, max(gap.to_ns, header.frontier_ns))
             self._number(gap.first, gap.last, gap.to_ns - self.late_by_ns)
@@ -204,6 +209,7 @@ class End:
                 self.clock,
             ),
             *(self.late_by_ns, self.early_by_ns, self.open_ns, self.gaps, self.detached, self.lost_ns),
+            *(self.heard_ns, self.gone),
         ]
 
     @classmethod

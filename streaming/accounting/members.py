@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
 from collectors.paths import Rules
 from streaming.accounting import spans
 from streaming.accounting.ends import End, Key
+from streaming.accounting.passed import Passed
+
+FAR_NS: Final = 1 << 62
 
 
 class Life(NamedTuple):
@@ -42,19 +45,24 @@ class Members:
         self.rules = rules
         self.ends: dict[Key, End] = {}
         self.newest_ns = 0
+        self.passed = Passed(rules.gone_after_ns)
         self._successors: dict[Key, End] = {}
 
-    def add(self, end: End) -> None:
+    def add(self, end: End) -> int:
+        """A new end; since when it changes who takes part: it may end the life of the one before it."""
         self.ends[end.key] = end
         self._link()
+        before = [other for other in self.ends.values() if self._successors.get(other.key) is end]
+        return min([end.start_ns, *(other.frontier_ns for other in before)])
 
-    def load(self, ends: list[End], newest_ns: int) -> None:
+    def load(self, ends: list[End], newest_ns: int, passed: list[Any]) -> None:
         self.ends = {end.key: end for end in ends}
         self.newest_ns = newest_ns
+        self.passed = Passed(self.rules.gone_after_ns, *passed)
         self._link()
 
     def life(self, end: End) -> Life:
-        """It ends by bye, by a successor, or gone: when the path is `gone_after` further than it."""
+        """It ends by bye, by a successor, or gone."""
         frontier = end.frontier_ns
         if end.said_bye:
             return Life(end.start_ns, frontier, None)
@@ -66,20 +74,28 @@ class Members:
             return Life(end.start_ns, min(max(frontier, successor.start_ns), limit), frontier)
         return Life(end.start_ns, limit, frontier)
 
-    def notice(self, told: End) -> Iterator[tuple[End, int]]:
+    def notice(self, told: End) -> Iterator[int]:
         """Bring up to date what an end's newest record made known.
 
-        Yields each end whose missing records were given up by that, with its frontier before.
+        Yields the frontier that an end had before its missing records were given up by that, or before it
+        became gone, or was heard of again.
         """
-        self.newest_ns = max(self.newest_ns, told.newest_ns)
+        gone_after_ns = self.rules.gone_after_ns
+        newest_ns = self.newest_ns = max(self.newest_ns, told.newest_ns)
+        left_ns, silent_ns = newest_ns - gone_after_ns, self.passed.now_ns - gone_after_ns
+        # Where it is further back than anything can change, its clock is wrong: nobody waits for it.
+        if told.newest_ns > newest_ns - self.rules.horizon_ns:
+            told.heard_ns = self.passed.now_ns
         for end in self.ends.values():
-            if len(end.ranges) == 1:
-                continue
             before = end.frontier_ns
-            while end.frontier_ns + self.rules.gone_after_ns <= self.newest_ns and end.give_up_hole():
+            if before > left_ns and not end.gone:  # the main road
+                continue
+            while end.frontier_ns <= left_ns and end.give_up_hole():
                 pass
-            if end.frontier_ns != before:
-                yield end, before
+            gone = end.frontier_ns <= left_ns and end.heard_ns <= silent_ns
+            if gone != end.gone or end.frontier_ns != before:
+                end.gone = gone
+                yield before
 
     def living(self) -> list[End]:
         """Those that may still tell something."""
@@ -87,20 +103,40 @@ class Members:
 
     def lives(self, end: End) -> bool:
         """Whether its life has no end; asked for each record."""
-        if end.frontier_ns + self.rules.gone_after_ns <= self.newest_ns or end.said_bye:
-            return False
-        return not self._successors or end.key not in self._successors
+        return not (end.gone or end.said_bye or end.key in self._successors)
 
     def frontier_ns(self) -> int | None:
         """Until when all ends that live have measured; None where none lives."""
-        # An end is no member of what was settled before it began, wherever its frontier stands.
-        return min((max(end.frontier_ns, end.start_ns) for end in self.living()), default=None)
+        living = False
+        found = FAR_NS
+        for key, end in self.ends.items():
+            if key in self._successors:
+                continue
+            if end.bye is not None and end.said_bye:
+                found = min(found, self._followed_from_ns(end))
+            elif not end.gone:
+                living = True
+                # An end is no member of what was settled before it began, wherever its frontier stands.
+                found = min(found, max(end.frontier_ns, end.born_ns - end.early_by_ns))
+        return found if living else None
 
     def settled_ns(self, frontier_ns: int | None) -> int:
         """Windows that begin before are final: all their members have measured far enough, or have ended."""
+        settle_ns = self.rules.settle_ns
         if frontier_ns is not None:
-            return frontier_ns - self.rules.settle_ns - self.rules.window_ns + 1
-        return max((self.life(end).stop_ns or 0 for end in self.ends.values()), default=0)
+            return frontier_ns - settle_ns - self.rules.window_ns + 1
+        found = max((self.life(end).stop_ns or 0 for end in self.ends.values()), default=0)
+        ended = [end for end in self.ends.values() if end.said_bye and end.key not in self._successors]
+        # Whoever else has ended, ended so much later only where append time has gone on as far.
+        return min([found, *(self._followed_from_ns(end) + settle_ns for end in ended)])
+
+    def _followed_from_ns(self, ended: End) -> int:
+        """Who follows a clean end began after this: its records may wait behind those of the one before.
+
+        Time passes as it would live, and once windows would have settled nobody is waited for.
+        """
+        passed_ns = self.passed.now_ns - ended.heard_ns
+        return ended.frontier_ns + passed_ns if passed_ns < self.rules.settle_ns else FAR_NS
 
     def view(self, start_ns: int, deadline_ns: int) -> View:
         """Of the window from `start_ns`, whose messages may arrive until `deadline_ns`."""

@@ -7,7 +7,7 @@ from typing import Any, Final
 from collectors.paths import Rules
 from collectors.records import SECOND_NS, Header, Record
 from streaming import rows
-from streaming.accounting import bounds, classes, codec, row, spans
+from streaming.accounting import bounds, codec, row, spans
 from streaming.accounting.checks import Rejected, check
 from streaming.accounting.ends import End, reach_ns
 from streaming.accounting.live import Shown
@@ -42,7 +42,6 @@ class PathState:
         self._windows = Windows(name, rules.window_ns)
         self._not_before_ns = 0  # no rows of windows that begin earlier
         self._stepped_ns = 0  # the path's frontier when revisions were last made
-        self._covered: dict[str, int] = {}  # by stream: numbers below belong to final windows
         self._outages = Outages({})
         self._p999_ns = 0  # response latency, of the newest final window
         self._shown = Shown()
@@ -57,28 +56,28 @@ class PathState:
         except Rejected as rejected:
             self.rejection = rejected
             return []
+        if header.warmup and header.role == "sender":
+            self.counters["warmup"] += 1
+            self._members.passed.record(append_ns)
+            return []
         end = self._end(header)
         if end is None:
             return []
-        if not end.ranges:
-            if self._members.is_past(reach_ns(header), self._windows.kept_ns):
-                self._pass_over(record)
-                return []
-            if len(self._members.ends) >= bounds.ENDS and not self._make_room():
-                self.rejection = Rejected("ends", f"more than {bounds.ENDS} ends within the horizon")
-                end.take(header, set())
-                self._notice(end)
-                return self._advance()
+        if not end.ranges and self._members.is_past(reach_ns(header), self._windows.kept_ns):
+            self._pass_over(record)
+            return []
+        self._members.passed.record(append_ns)
+        if not end.ranges and len(self._members.ends) >= bounds.ENDS and not self._make_room():
+            self.rejection = Rejected("ends", f"more than {bounds.ENDS} ends within the horizon")
+            end.take(header, set())
+            self._notice(end)
+            return self._advance()
         try:
             self._take_rows(record)
         except TooMuch as problem:
             self.rejection = problem
             self._miss_rows(end, header.second)
-        told_ns = self._take_header(end, header)
-        if header.gaps or header.detached:
-            spans_ns = [gap.from_ns for gap in header.gaps] + [span.from_ns for span in header.detached]
-            told_ns = min(told_ns, min(spans_ns) - end.late_by_ns)
-        self._touch(told_ns, end.frontier_ns)
+        self._take_header(end, header)
         self._notice(end)  # it may move this end's frontier, too
         try:
             self._take_foreign(end, header.foreign)
@@ -107,8 +106,12 @@ class PathState:
                 self._windows.dump(),
                 [self.last_append_ns, self.counters],
                 None if about is None else [getattr(about, name) for name in About.__slots__],
-                [[end.dump() for end in self._members.ends.values()], self._members.newest_ns],
-                [self._not_before_ns, self._stepped_ns, self._covered, self._outages.since_ns],
+                [
+                    [end.dump() for end in self._members.ends.values()],
+                    self._members.newest_ns,
+                    self._members.passed.dump(),
+                ],
+                [self._not_before_ns, self._stepped_ns, self._outages.since_ns],
                 [self._p999_ns, self._shown.last_received_ns],
             ]
         )
@@ -146,18 +149,15 @@ class PathState:
             return state
         state._windows.load(windows, loader)
         state._about = None if about is None else About(*about)
-        state._members.load([End.load(end) for end in members[0]], members[1])
-        state._not_before_ns, state._stepped_ns, state._covered, state._outages.since_ns = carried
+        state._members.load([End.load(end) for end in members[0]], *members[1:])
+        state._not_before_ns, state._stepped_ns, state._outages.since_ns = carried
         state._p999_ns, state._shown.last_received_ns = shown
         return state
 
     # -- what a record says
 
     def _end(self, header: Header) -> End | None:
-        """The end that wrote the record, its known self or a new one; None where there is nothing to take."""
-        if header.warmup and header.role == "sender":
-            self.counters["warmup"] += 1
-            return None
+        """The end that wrote the record, its known self or a new one; None where it is a repeat."""
         end = self._members.ends.get((header.role, header.name, header.run))
         if end is None:
             return End.first_seen(header)
@@ -216,15 +216,22 @@ class PathState:
             if window is not None:
                 window.flags.add("dead_letters")
 
-    def _take_header(self, end: End, header: Header) -> int:
-        """Until when what the end tells was known before."""
+    def _take_header(self, end: End, header: Header) -> None:
         self._newest = header
         living = self._members.living() if header.clock else ()
         senders = {other.run for other in living if other.role == "sender"}
-        if end.ranges:
-            before_ns = end.frontier_ns
-            end.take(header, senders)
-            return before_ns
+        if not end.ranges:
+            self._begin_end(end, header, senders)
+            return
+        told_ns, had_ended = end.frontier_ns, end.said_bye
+        end.take(header, senders)
+        told_ns = _from_ns(end, header, told_ns)
+        if end.said_bye != had_ended:
+            self._touch(told_ns)
+        else:
+            self._touch(told_ns, end.frontier_ns + self.rules.gone_after_ns)
+
+    def _begin_end(self, end: End, header: Header, senders: set[str]) -> None:
         end.take(header, senders)
         if end.base:
             first_ns = end.ranges[0].first_frontier_ns
@@ -233,8 +240,7 @@ class PathState:
                 end.open_ns = first_ns
             if self._windows.first_ns is None:
                 self._not_before_ns = max(self._not_before_ns, first_ns + self.rules.gone_after_ns)
-        self._members.add(end)
-        return end.start_ns
+        self._touch(_from_ns(end, header, self._members.add(end)))
 
     def _said(self) -> About | None:
         """What the newest record says of the path."""
@@ -259,20 +265,20 @@ class PathState:
         self._shown.changed(start)
         return self._windows.to_change(start)
 
-    def _touch(self, from_ns: int, to_ns: int) -> None:
-        """What an end told of that time may change final windows."""
+    def _touch(self, from_ns: int, to_ns: int | None = None) -> None:
+        """What is known now of an end in that time may change final windows; without `to_ns`, all later."""
         windows, rules = self._windows, self.rules
         if windows.first_ns is None:
             return
         # A window reaches until its messages have settled: the first one that this concerns ...
         first = windows.start_of(from_ns - rules.settle_ns)
-        last = min(to_ns + rules.gone_after_ns, windows.next_ns)
+        last = windows.next_ns if to_ns is None else min(to_ns, windows.next_ns)
         windows.revise.update(range(max(first, windows.kept_ns), last, rules.window_ns))
 
     def _notice(self, end: End) -> None:
         """The time that an end's newest record tells of."""
-        for other, before_ns in self._members.notice(end):
-            self._touch(before_ns, other.frontier_ns)
+        for before_ns in self._members.notice(end):
+            self._touch(before_ns)
 
     def _advance(self) -> list[bytes]:
         """Windows that became final, in order, then revisions of earlier ones."""
@@ -280,6 +286,8 @@ class PathState:
         frontier_ns = self._members.frontier_ns()
         settled_ns = self._members.settled_ns(frontier_ns)
         found: list[bytes] = []
+        if frontier_ns is not None and self._members.passed.is_resuming(rules.settle_ns):
+            return found  # those that began meanwhile come to be known
         if windows.first_ns is None and not self._begin(settled_ns):
             return found
         final_ns = windows.next_ns
@@ -308,7 +316,6 @@ class PathState:
             return False
         for window in windows.begin(start):
             self.counters["before_start"] += window.samples.count
-            self._cover(window)
         return True
 
     def _leap(self, settled_ns: int) -> bool:
@@ -325,10 +332,8 @@ class PathState:
         return True
 
     def _close(self, window: Window) -> bytes:
-        window.bases = {stream: self._covered.get(stream, 0) for stream in window.cells}
         window.revision = 0
         found, text = self._row(window, self._view(window.start_ns), self._outages)
-        self._cover(window)
         if found["response"] is not None:
             self._p999_ns = found["response"]["percentiles"].get("99.9", found["response"]["max_ns"])
         self._shown.changed(window.start_ns)
@@ -368,9 +373,10 @@ class PathState:
         self._windows.mark_changed(window.start_ns)
         return found, text
 
-    def _cover(self, window: Window) -> None:
-        for stream, cells in window.cells.items():
-            high = max(self._covered.pop(stream, 0), *map(classes.covered_to, cells.values()), 0)
-            self._covered[stream] = high
-        while len(self._covered) > bounds.KNOWN:
-            del self._covered[next(iter(self._covered))]
+
+def _from_ns(end: End, header: Header, told_ns: int) -> int:
+    """Of no time before that does a record tell anything new, where the end had told all until `told_ns`."""
+    if not header.gaps and not header.detached:
+        return told_ns
+    spans_ns = [gap.from_ns for gap in header.gaps] + [span.from_ns for span in header.detached]
+    return min(told_ns, min(spans_ns) - end.late_by_ns)

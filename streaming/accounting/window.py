@@ -64,7 +64,6 @@ class Window:
 
     # Of the final window, fixed at revision 0; -1: it is not final yet.
     revision: int = -1
-    bases: dict[str, int] = field(default_factory=dict)  # by stream: numbers below belong to windows before
     blind_ns: int = 0  # seconds before were not wholly observed, when the newest row was made
     outage_since_ns: int | None = None
     clock: tuple[int, int] | None = None  # offset and bound, of the largest bound

@@ -26,12 +26,11 @@ class Oracle(RowOracle):
         self.kept = 0
         self.not_before = 0
         self.stepped = 0
-        self.covered: dict[str, int] = {}
         self.before_start = self.beyond_horizon = self.repeats = 0
 
     # -- a record
 
-    def feed(self, record: Record) -> list[dict[str, Any]]:
+    def feed(self, record: Record, append_ns: int) -> list[dict[str, Any]]:
         header = record.header
         key = header.role, header.name, header.run
         end = self.ends.get(key)
@@ -41,8 +40,7 @@ class Oracle(RowOracle):
                 if gap.last == base - 1:
                     base = gap.first
             end = OracleEnd(*key, header.observed_from_ns, base)
-            rows_end = (header.second + 1) * SECOND if header.kind in {"received", "ledger"} else 0
-            if max(header.frontier_ns, rows_end) + self.rules.gone_after_ns < self.kept:
+            if self._reach(header) + self.rules.gone_after_ns < self.kept:
                 if record.received is not None and len(record.received.seq):
                     if header.second * SECOND < (self.first or 0):
                         self.before_start += len(record.received.seq)
@@ -53,8 +51,9 @@ class Oracle(RowOracle):
             self.repeats += 1
             return []
         self.senders, self.receivers = header.senders, header.receivers
-        self._data(record)
         living_senders = [e.run for e in self.ends.values() if e.role == "sender" and self.life(e)[1] is None]
+        self._pass_time(append_ns)
+        self._data(record)
         self._header(end, header, living_senders)
         if key not in self.ends:
             self.ends[key] = end
@@ -63,12 +62,23 @@ class Oracle(RowOracle):
                 end.holes.append((end.start, end.base))
                 if self.first is None:
                     self.not_before = max(self.not_before, first + self.rules.gone_after_ns)
+        if end.newest > self.newest - self.rules.horizon_ns:
+            end.heard = self.passed
         self._give_up()
         if header.foreign:
             window = self._window(end.frontier, 0)
             if window:
                 window.foreign += header.foreign
         return self._advance()
+
+    def _pass_time(self, append_ns: int) -> None:
+        """The append time of this path goes on: by no more than an eighth of gone_after for a record."""
+        if self.appended is not None:
+            step = append_ns - self.appended
+            self.passed += max(0, min(step, self.rules.gone_after_ns // 8))
+            if step >= self.rules.gone_after_ns:
+                self.resumed = self.passed
+        self.appended = append_ns
 
     def _data(self, record: Record) -> None:
         header = record.header
@@ -140,8 +150,15 @@ class Oracle(RowOracle):
         for span in header.detached:
             end.detached.append((span.from_ns - end.late_by, span.to_ns - end.early_by))
         end.frontiers[header.number] = header.frontier_ns - end.late_by
+        end.reach = max(end.reach, self._reach(header))
         if header.kind == "bye":
             end.bye = header.number
+
+    @staticmethod
+    def _reach(header: Header) -> int:
+        """The latest time that a record tells of."""
+        rows_end = (header.second + 1) * SECOND if header.kind in {"received", "ledger"} else 0
+        return max(header.frontier_ns, rows_end)
 
     # -- ends
 
@@ -159,21 +176,39 @@ class Oracle(RowOracle):
 
     # -- finality
 
+    def _measured(self, living: list[OracleEnd]) -> list[int]:
+        """Until when each has measured; one that has just said bye goes on, where others live."""
+        return [*(max(e.frontier, e.start) for e in living), *(self._going_on() if living else ())]
+
+    def _going_on(self) -> list[int]:
+        """Where those would be now that said bye less than settle ago, and have no successor."""
+        found = []
+        for end in self.ends.values():
+            since = self.passed - end.heard
+            if end.said_bye and not self.later(end) and since < self.rules.settle_ns:
+                found.append(end.frontier + since)
+        return found
+
     def _advance(self) -> list[dict[str, Any]]:
         length, settle = self.rules.window_ns, self.rules.settle_ns
         lives = {key: self.life(end) for key, end in self.ends.items()}
         living = [self.ends[key] for key, life in lives.items() if life[1] is None]
-        frontier = min((max(e.frontier, e.start) for e in living), default=None)
+        measured = self._measured(living)
+        frontier = min(measured, default=None)
+        if living and self.resumed is not None and self.passed - self.resumed < settle:
+            return []
 
         def is_final(start: int) -> bool:
             """All members have measured until the window has settled, or have ended."""
             deadline = start + length + settle
             if not living:
-                return any((life[1] or 0) > start for life in lives.values())
-            return all(max(e.frontier, e.start) >= deadline for e in living)
+                reached = any((life[1] or 0) > start for life in lives.values())
+                return reached and all(start < until + settle for until in self._going_on())
+            return all(until >= deadline for until in measured)
 
         if frontier is None:
             settled = max((life[1] or 0 for life in lives.values()), default=0)
+            settled = min([settled, *(until + settle for until in self._going_on())])
         else:
             settled = frontier - settle - length + 1
         recent = max(settled - self.rules.horizon_ns, 0) // length * length
@@ -190,7 +225,6 @@ class Oracle(RowOracle):
             for early in [s for s in self.windows if s < start]:
                 window = self.windows.pop(early)
                 self.before_start += len(self.first_arrivals(window))
-                self._cover(window)
         was_final = self.next
         while is_final(self.next):
             quiet = self.next not in self.windows and self.next < recent
@@ -201,15 +235,16 @@ class Oracle(RowOracle):
             window = self.windows.setdefault(self.next, OracleWindow(self.next))
             self.next += length
             window.final = True
-            streams = {row.stream for row in window.rows} | {stream for stream, _ in window.ledgers}
-            window.bases = {stream: self.covered.get(stream, 0) for stream in streams}
             row, classes = self.row(window, at_first=True)
             window.classes0, window.newest = classes, row
-            self._cover(window)
             rows.append(row)
         self.kept = max(self.kept, self.next - -(-self.rules.horizon_ns // length) * length)
         for old in [s for s in self.windows if s < self.kept]:
             del self.windows[old]
+        if self.next > was_final:
+            for end in list(self.ends.values()):
+                if max(end.newest, end.reach) + 2 * self.rules.gone_after_ns < self.kept:
+                    del self.ends[end.role, end.name, end.run]
         if frontier is None or frontier > self.stepped:
             self.stepped = max(self.stepped, frontier or 0)
             for start in sorted(self.windows):
@@ -225,9 +260,3 @@ class Oracle(RowOracle):
         row["revision"] = window.revision
         window.newest = row
         return [row]
-
-    def _cover(self, window: OracleWindow) -> None:
-        for stream in {r.stream for r in window.rows} | {s for s, _ in window.ledgers}:
-            numbers = [r.seq for r in window.rows if r.stream == stream]
-            numbers += [n for (s, _), (_, told) in window.ledgers.items() if s == stream for n, _ in told]
-            self.covered[stream] = max([n + 1 for n in numbers] + [self.covered.get(stream, 0)])

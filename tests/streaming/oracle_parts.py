@@ -24,6 +24,8 @@ class OracleEnd:
     clock: dict[str, tuple[int, int]] = field(default_factory=dict)
     late_by: int = 0
     early_by: int = 0
+    reach: int = 0  # no record of it told of a later time
+    heard: int = -(10**30)  # by the path's append time: the last record that was not behind the horizon
 
     @property
     def start(self) -> int:
@@ -40,6 +42,14 @@ class OracleEnd:
     @property
     def frontier(self) -> int:
         return self.contiguous()[1]
+
+    @property
+    def said_bye(self) -> bool:
+        return self.bye is not None and self.contiguous()[0] > self.bye
+
+    @property
+    def newest(self) -> int:
+        return max(until for number, until in self.frontiers.items() if number >= self.base)
 
     def missed(self) -> list[tuple[int, int]]:
         """Gaps, and of holes: until the first record after them that moved the frontier."""
@@ -76,7 +86,6 @@ class OracleWindow:
     foreign: int = 0
     final: bool = False
     revision: int = 0
-    bases: dict[str, int] = field(default_factory=dict)
     classes0: dict[Any, str] = field(default_factory=dict)
     since: int | None = None
     clock: dict[str, int] | None = None

@@ -33,28 +33,35 @@ class RowOracle:
         self.ends: dict[tuple[str, str, str], OracleEnd] = {}
         self.outages: dict[str, int] = {}
         self.senders = self.receivers = 0
+        self.passed = 0  # append time, but for what it stood still
+        self.appended: int | None = None
+        self.resumed: int | None = None
 
     @property
     def newest(self) -> int:
-        return max((max(e.frontiers.values()) for e in self.ends.values()), default=0)
+        return max((end.newest for end in self.ends.values()), default=0)
 
     def life(self, end: OracleEnd) -> tuple[int, int | None, int | None]:
         """Start, stop if it ended, and since when it is silent if it ended so."""
-        missing, frontier = end.contiguous()
-        if end.bye is not None and missing > end.bye:
+        frontier = end.frontier
+        if end.said_bye:
             return end.start, frontier, None
         gone = frontier + self.rules.gone_after_ns
-        later = [
+        later = self.later(end)
+        if later:
+            successor = min(later, key=lambda e: (e.born, e.run))
+            return end.start, min(max(frontier, successor.start), gone), frontier
+        if self.newest >= gone and self.passed - end.heard >= self.rules.gone_after_ns:
+            return end.start, gone, frontier
+        return end.start, None, None
+
+    def later(self, end: OracleEnd) -> list[OracleEnd]:
+        """Ends of the same role and name that began later."""
+        return [
             e
             for e in self.ends.values()
             if (e.role, e.name) == (end.role, end.name) and (e.born, e.run) > (end.born, end.run)
         ]
-        if later:
-            successor = min(later, key=lambda e: (e.born, e.run))
-            return end.start, min(max(frontier, successor.start), gone), frontier
-        if self.newest >= gone:
-            return end.start, gone, frontier
-        return end.start, None, None
 
     @staticmethod
     def first_arrivals(window: OracleWindow) -> list[Row]:
@@ -120,14 +127,15 @@ class RowOracle:
         though_refused = unexpected = 0
         unledgered = False
         cells = sorted({(s, sec) for s, sec, _ in received} | set(window.ledgers), key=lambda c: c[1])
-        bases = dict(window.bases)
+        before: dict[str, int] = {}  # of each stream: one more than the highest number known of the window
         for stream, second in cells:
             arrived = {seq for s, sec, seq in received if (s, sec) == (stream, second)}
             if (stream, second) in window.ledgers:
                 told = dict(window.ledgers[stream, second][1])
             else:
                 unledgered = True
-                told = dict.fromkeys(range(min([bases.get(stream, 0), *arrived]), max(arrived) + 1), "?")
+                first = min([before.get(stream, min(arrived)), *arrived])
+                told = dict.fromkeys(range(first, max(arrived) + 1), "?")
             for seq in set(told) | arrived:
                 outcome = told.get(seq)
                 if seq in arrived:
@@ -144,7 +152,9 @@ class RowOracle:
                     lost[outcome] += 1
                     lost_seconds.append(second)
                 classes[stream, second, seq] = kind
-            bases[stream] = max([bases.get(stream, 0), *(n + 1 for n in set(told) | arrived)])
+            known = [n + 1 for n in set(told) | arrived]
+            if known:
+                before[stream] = max([before.get(stream, 0), *known])
         detached = [span for end in members if end.role == "receiver" for span in end.detached]
         counts = {kind: sum(k == kind for k in classes.values()) for kind in CLASSES}
         moves: dict[str, int] = {}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+from simulation_outage import after, drawn
 from simulation_parts import T0_NS, History, Knobs, Message, Run
 from simulation_records import write_ledgers, write_samples
 
@@ -29,7 +30,10 @@ def simulate(knobs: Knobs) -> History:
     for run in receivers:
         write_samples(knobs, rng, run, messages, senders, downs.get(run.run, []))
     runs = [*senders, *receivers]
-    return History(_topic(knobs, rng, runs), messages, {run.run: run for run in runs}, knobs)
+    topic = _topic(knobs, rng, runs)
+    if topic and knobs.outage:
+        topic = after(drawn(rng, topic, knobs.outage), topic)
+    return History(topic, messages, {run.run: run for run in runs}, knobs)
 
 
 def _runs(knobs: Knobs, rng: random.Random, role: str, n: int) -> list[Run]:

@@ -44,6 +44,7 @@ class Knobs:
     repeat: float = 0.0
     horizon_ns: int = 60 * SECOND_NS
     no_ledger: bool = False  # a killed sender's ledger is lost as a whole
+    outage: str = ""  # of Kafka, for "all", "senders" or "receivers": their records come late, and at once
 
 
 @dataclass

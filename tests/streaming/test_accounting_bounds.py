@@ -283,6 +283,7 @@ def test_the_largest_row_fits_into_a_record_of_kafka() -> None:
         )
     state = path.state
     assert rejected(path) is None
+    finish(sender, receiver, until=59.0)
     found = [
         row for end in (sender, receiver) for row in state.apply(Record(end.header("alive", 90.0)), ns(90))
     ]

@@ -122,13 +122,13 @@ def test_losses_while_a_receivers_link_was_down_are_told_apart() -> None:
     assert path.row(0)["lost_detached"] == 2
 
 
-def test_without_a_ledger_numbers_up_to_the_highest_received_were_sent() -> None:
-    """A sender killed with nothing published: the missing ones are unobserved, not lost."""
+def test_without_a_ledger_numbers_between_received_ones_were_sent() -> None:
+    """A sender killed with nothing published: the missing one is unobserved, not lost; 0 may be of before."""
     path, sender, receiver = pair()
     receiver.received("f" * 16, 1, [1, 2, 4], 2.0)
     finish(sender, receiver)
     row = path.row(0)
-    assert (row["sent"], row["classes"]["received"], row["classes"]["unobserved"]) == (5, 3, 2)
+    assert (row["sent"], row["classes"]["received"], row["classes"]["unobserved"]) == (4, 3, 1)
     assert "ledger_incomplete" in row["flags"]
 
 
@@ -141,19 +141,30 @@ def test_numbers_without_a_ledger_are_counted_once_over_the_seconds_of_a_window(
     assert (path.row(0)["sent"], path.row(0)["classes"]["unobserved"]) == (6, 1)
 
 
-def test_numbers_without_a_ledger_go_on_where_the_window_before_ended() -> None:
-    """What an earlier window had is not counted again."""
+def test_a_second_without_a_ledger_goes_on_where_the_seconds_before_it_in_the_window_ended() -> None:
+    """What is between them was sent in this window, too."""
+    path, sender, receiver = pair()
+    sender.ledger(1, [(0, 10, "accepted")], 2.0)
+    receiver.received(sender, 1, range(10), 2.0)
+    sender.skip()
+    receiver.received(sender, 3, [11, 13], 4.0)
+    receiver.alive(16.0)
+    sender.alive(16.0, gaps=(gap(2, 2, 2.0, 4.0),))
+    row = path.row(0)
+    assert (row["sent"], row["classes"]["received"], row["classes"]["unobserved"]) == (14, 12, 2)
+
+
+def test_a_window_claims_no_numbers_that_may_be_of_earlier_ones() -> None:
+    """A sender that nobody heard of for ten minutes: what it sent in them is not of the window after."""
     path, sender, receiver = pair()
     sender.ledger(1, [(0, 10, "accepted")], 2.0)
     receiver.received(sender, 1, range(10), 2.0)
     finish(sender, receiver)
-    sender.skip()
-    receiver.received(sender, 6, [11, 13], 7.0)
-    receiver.alive(21.0)
-    sender.alive(21.0, gaps=(gap(3, 3, 5.0, 7.0),))
-    receiver.alive(22.0)
-    row = path.row(5)
-    assert (row["sent"], row["classes"]["received"], row["classes"]["unobserved"]) == (4, 2, 2)
+    receiver.received(sender, 606, [600_011, 600_013], 607.0)
+    receiver.alive(700.0)
+    row = path.row(605)
+    assert (row["sent"], row["classes"]["received"], row["classes"]["unobserved"]) == (3, 2, 1)
+    assert "ledger_incomplete" in row["flags"]
 
 
 def test_a_number_that_no_ledger_covers_was_sent_all_the_same() -> None:

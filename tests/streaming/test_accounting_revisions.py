@@ -54,11 +54,11 @@ def test_late_records_make_one_revision_for_each_step_of_the_paths_frontier() ->
     for seq in range(5, 8):
         late.received(sender, 0, [seq], 1.0)
     assert first(path) == [0]
-    finish(sender, receiver, until=71.0)
+    finish(sender, receiver, late, until=71.0)
     assert first(path) == [0, 1]
-    assert path.row(0)["moves"] == {"unobserved>received": 3}
-    late.received(sender, 0, [8], 1.0)
-    late.alive(69.0)
+    assert path.row(0)["moves"] == {"unobserved>received": 3, "unobserved>lost": 2}
+    late.received(sender, 0, [8], 71.0)
+    assert first(path) == [0, 1]
     finish(sender, receiver, late, until=72.0)
     row = path.row(0)
     assert (row["revision"], row["late"]) == (2, 4)

@@ -32,6 +32,8 @@ class Path:
         self.state = PathState("p", rules)
         self.rows: list[WindowRow] = []
         self.about = {"senders": 1, "receivers": 1, **about}
+        self._appended_ns = ns(0)
+        self._broker_ahead_ns = 0
         self._runs = 0
         self._senders: list[str] = []
 
@@ -49,9 +51,28 @@ class Path:
     def feed(self, record: Record) -> list[WindowRow]:
         """Over the wire, as any record comes."""
         again = decode(encode(record.header, record.received or record.ledger))
-        found = [decode_window(row) for row in self.state.apply(again, again.header.frontier_ns)]
+        self._pass_time(record.header)
+        found = [
+            decode_window(row) for row in self.state.apply(again, self._appended_ns + self._broker_ahead_ns)
+        ]
         self.rows += found
         return found
+
+    def outage(self, until: float) -> None:
+        """Kafka takes nothing until then; what is fed next, it takes all at once."""
+        self._appended_ns = ns(until)
+
+    def step_broker_clock(self, seconds: float) -> None:
+        """The clock by which Kafka tells append times is set."""
+        self._broker_ahead_ns += ns(seconds) - ns(0)
+
+    def _pass_time(self, until: Header) -> None:
+        """Kafka goes on to take records of the path, one each second: of a warm-up, which changes nothing."""
+        warming = until._replace(kind="alive", role="sender", name="", run="0" * 16, warmup=True)
+        since_ns = max(self._appended_ns, until.frontier_ns - 120 * SECOND_NS)
+        for append_ns in range(since_ns, until.frontier_ns, SECOND_NS):
+            self.state.apply(Record(warming), append_ns + self._broker_ahead_ns)
+        self._appended_ns = max(until.frontier_ns, self._appended_ns)
 
     def row(self, start: float, revision: int | None = None) -> WindowRow:
         """The newest row of a window, or that revision."""

@@ -21,7 +21,7 @@ from collectors.metrics import CATALOGUE, PREFIX, quote
 Sample = tuple[str, tuple[str, ...], float]
 Samples = Iterable[Sample]
 
-_UP: Final = frozenset({"mesh_up", "router_up", "broker_up"})
+_UP: Final = frozenset({"mesh_up", "mesh_url_up", "router_up", "broker_up"})
 
 
 @dataclass(slots=True)

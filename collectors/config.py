@@ -201,15 +201,31 @@ class Kafka(_Part):
 
 
 class Mesh(_Part):
-    """Routers that belong together; one URL is enough, the others are discovered."""
+    """Routers that belong together; one URL is enough, the others are discovered.
+
+    With several URLs, what has no way to the first one is polled through the others.
+    """
 
     urls: AmqpUrls
     tls: Tls | None = None
     sasl: Sasl | None = None
+    logins: dict[AmqpUrl, Sasl] = {}  # instead of `sasl`, where it differs by URL
     interval: DurationNs = 5 * units.duration_ns("1s")
     expect: tuple[Annotated[str, Field(pattern=r"^.+--.+$")], ...] = ()  # links that must be there: a--b
     addresses: tuple[str, ...] = ("*",)  # patterns of the addresses that are exported one by one
     links: tuple[str, ...] = ()  # patterns of link names that are exported one by one
+
+    @model_validator(mode="after")
+    def _of_its_urls(self) -> Mesh:
+        if unknown := self.logins.keys() - {*self.urls}:
+            raise ValueError(f"`logins` are by URL; {', '.join(sorted(unknown))} is not among `urls`")
+        if len({*self.urls}) < len(self.urls):
+            raise ValueError("`urls` has one of them twice")
+        return self
+
+    def login(self, url: str) -> Sasl | None:
+        """How to log in at one of its URLs."""
+        return self.logins.get(url, self.sasl)
 
 
 class Queues(_Part):

@@ -56,7 +56,8 @@ class Fleet:
     @property
     def problem(self) -> str | None:
         """Why one is not watched any more."""
-        return joined(*(worker.problem for worker in self._workers))
+        meshes = (each.problem for each in self._collectors if isinstance(each, MeshCollector))
+        return joined(*(worker.problem for worker in self._workers), *meshes)
 
     def not_ready(self) -> str | None:
         """Ready once every target was polled, or has had its chance, and while all are being watched."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import threading
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from typing import Final
 from collectors.config import Mesh
 from collectors.outlet import Outlet
 from collectors.router import publish, samples
+from collectors.router.eyes import CutOff, Eyes
 from collectors.router.poll import Asked, Kind, Known, Poll
 from collectors.router.rows import Table
 from collectors.router.schema import FLAVOURS, Flavour
@@ -43,6 +45,9 @@ class Watched:
     seldom: dict[str, Table] = field(default_factory=dict)
     rested: int = SELDOM_POLLS  # polls since the seldom ones were asked for
     failure: str | None = None
+    cut_off: str | None = None  # as it has been told
+    view: RouterView | None = None  # what it said last, and what that came to
+    tallied: Tallied | None = None
 
     def forget_seldom(self) -> None:
         """Ask for everything in the next poll."""
@@ -52,84 +57,111 @@ class Watched:
 
 @dataclass(slots=True)
 class MeshView:
-    """A mesh after a poll: the routers that answered whole, why others did not, and the graph."""
+    """A mesh after a poll: the routers that answer, why others do not, and the graph."""
 
     mesh: str
     at_ns: int
     interval_ns: int
     views: dict[str, RouterView] = field(default_factory=dict)
     tallied: dict[str, Tallied] = field(default_factory=dict)
+    polled: set[str] = field(default_factory=set)  # those of `views` that are of this very poll
     down: dict[str, str] = field(default_factory=dict)
+    cut_off: dict[str, CutOff] = field(default_factory=dict)  # of those in `views`
+    urls: dict[str, str | None] = field(default_factory=dict)  # why nothing is seen through one
     graph: Graph = field(default_factory=Graph)
-    seconds: dict[str, float] = field(default_factory=dict)  # how long each router took
+    settled: bool = True  # each URL has been tried, and each router's rates are known
     failure: str | None = None  # why the mesh as a whole could not be polled
 
 
 class MeshState:
-    """Fed by the collector, from one thread."""
+    """Fed by the collector, from a thread for each URL."""
 
     def __init__(self, name: str, mesh: Mesh, outlet: Outlet, seen: Callable[[MeshView], None]) -> None:
         self._name = name
         self._mesh = mesh
         self._outlet = outlet
         self._seen = seen
+        self._lock = threading.Lock()
         self._watched: dict[str, Watched] = {}
-        self._local: str | None = None
+        self._eyes = Eyes(mesh.urls)
         self._topology = Topology(mesh.expect)
         self._between: dict[tuple[str, str], int] = {}
         self._polls = 0
-        self._last_ns: int | None = None
         self._told: deque[str] = deque(maxlen=MAX_TOLD)
 
-    def begin(self, flavour: Flavour, tags: Iterator[int]) -> Poll:
-        known = {router: Known(w.kind, w.flavour, w.unnamed) for router, w in self._watched.items()}
-        local = self._local if self._local in known else None
-        default = flavour if local is None else known[local].flavour
-        rested = {router for router, w in self._watched.items() if w.rested < SELDOM_POLLS}
-        return Poll(default, known, tags, local, rested)
+    def begin(self, flavour: Flavour, tags: Iterator[int], eye: int = 0, local: str | None = None) -> Poll:
+        """The next poll through a URL; `local` is the router there, once it is known."""
+        with self._lock:
+            known = {router: Known(w.kind, w.flavour, w.unnamed) for router, w in self._watched.items()}
+            default = known[local].flavour if local in known else flavour
+            rested = {router for router, w in self._watched.items() if w.rested < SELDOM_POLLS}
+            return Poll(default, known, tags, local, rested, self._eyes.scope(eye))
 
-    def end(self, poll: Poll, at_ns: int, steady_ns: int) -> None:
+    def end(self, poll: Poll, at_ns: int, steady_ns: int, eye: int = 0) -> None:
         """Take in a poll whose local router answered."""
-        self._polls += 1
-        self._local = poll.local.router
-        interval_ns = self._mesh.interval if self._last_ns is None else steady_ns - self._last_ns
-        self._last_ns = steady_ns
-        seen = MeshView(self._name, at_ns, interval_ns)
-        for router, asked in poll.asked.items():
-            watched = self._watch(router, asked)
-            if router in poll.heard or asked.result == "ok":
-                watched.heard_ns = steady_ns
-            self._outlet.polls.count(("router", f"{self._name}/{router}"), asked.result, asked.faults)
-            if asked.failure is None:
-                self._answered(router, asked, watched, seen, steady_ns)
-            else:
-                self._silent(router, asked.failure[1], watched, seen)
-        for router in [r for r, w in self._watched.items() if steady_ns - w.heard_ns > FORGET_NS]:
-            self._forget(router)
-            seen.down.pop(router, None)
+        with self._lock:
+            self._eyes.took(eye, poll)
+            seen = MeshView(self._name, at_ns, self._mesh.interval, urls=self._eyes.failures)
+            for router, asked in poll.asked.items():
+                watched = self._watch(router, asked)
+                if router in poll.heard or asked.result == "ok":
+                    watched.heard_ns = steady_ns
+                if not asked.whole:
+                    continue
+                self._outlet.polls.count(("router", f"{self._name}/{router}"), asked.result, asked.faults)
+                if asked.failure is None and self._eyes.polls(eye, router):
+                    self._answered(router, asked, watched, seen, steady_ns)
+            self._tell(poll)
+            if seen.polled:  # otherwise it was a look through a spare URL
+                self._judge(seen, steady_ns)
+                self._show(seen, poll.omitted)
+                self._publish(seen)
+
+    def lost(self, at_ns: int, steady_ns: int, reason: str, eye: int = 0) -> None:
+        """Nothing is seen through a URL: once it is so for all of them, nothing of the mesh is known."""
+        with self._lock:
+            self._eyes.shut(eye, reason)
+            if not self._eyes.all_shut:
+                return  # the others' next polls tell which of its routers they reach
+            reasons = "; ".join(dict.fromkeys(why or "" for why in self._eyes.failures.values()))
+            seen = MeshView(
+                self._name, at_ns, self._mesh.interval, urls=self._eyes.failures, failure=reasons
+            )
+            self._forget_silent(steady_ns)
+            for router, watched in self._watched.items():
+                self._down(router, watched, reasons, seen)
+            seen.graph.routers = dict.fromkeys(seen.down, False)
+            board = [("router_up", (self._name, router), 0.0) for router in seen.down]
+            self._outlet.board.put(
+                self._name, [("mesh_up", (self._name,), 0.0), *samples.of_urls(self._name, seen.urls), *board]
+            )
+            self._outlet.publish(ROUTER, publish.of_mesh(self._outlet.site, seen, self._polls))
+            self._seen(seen)
+
+    def _judge(self, seen: MeshView, steady_ns: int) -> None:
+        """Which routers are up, down, or up and cut off, by what all URLs have shown."""
+        self._forget_silent(steady_ns)
+        for router, watched in self._watched.items():
+            reason = self._eyes.down(router)
+            if reason is not None:
+                if watched.failure is None:
+                    _log.warning("mesh %s: router %s is down: %s", self._name, router, reason)
+                self._down(router, watched, reason, seen)
+            elif watched.view is not None and watched.tallied is not None:
+                seen.views[router], seen.tallied[router] = watched.view, watched.tallied
+                if cut_off := self._eyes.cut_off(router):
+                    seen.cut_off[router] = cut_off
+                    if watched.cut_off != cut_off.text:
+                        _log.warning("mesh %s: %s", self._name, f"router {router} is {cut_off.explained}")
+                watched.cut_off = cut_off.text if cut_off else None
         seen.graph = self._topology.feed(seen.views, seen.down, steady_ns)
-        self._tell(poll)
-        self._show(seen, poll.omitted)
+        known = {router for router, tallied in seen.tallied.items() if tallied.interval_ns}
+        seen.settled = not self._eyes.untried and self._watched.keys() == seen.down.keys() | known
+
+    def _publish(self, seen: MeshView) -> None:
+        self._polls += 1
         for record in publish.records(self._outlet.site, seen, self._polls):
             self._outlet.publish(ROUTER, record)
-        self._seen(seen)
-
-    def lost(self, at_ns: int, steady_ns: int, reason: str) -> None:
-        """The mesh cannot be polled: nothing of it is known now."""
-        self._local = None
-        seen = MeshView(self._name, at_ns, self._mesh.interval, failure=reason)
-        for router, watched in self._watched.items():
-            watched.failure = reason
-            watched.forget_seldom()
-            seen.down[router] = reason
-            self._outlet.board.drop((self._name, router))
-        for router in [r for r, w in self._watched.items() if steady_ns - w.heard_ns > FORGET_NS]:
-            self._forget(router)
-            seen.down.pop(router)
-        seen.graph.routers = dict.fromkeys(seen.down, False)
-        board = [("router_up", (self._name, router), 0.0) for router in seen.down]
-        self._outlet.board.put(self._name, [("mesh_up", (self._name,), 0.0), *board])
-        self._outlet.publish(ROUTER, publish.of_mesh(self._outlet.site, seen, self._polls))
         self._seen(seen)
 
     def _watch(self, router: str, asked: Asked) -> Watched:
@@ -143,13 +175,14 @@ class MeshState:
 
     def _answered(self, router: str, asked: Asked, watched: Watched, seen: MeshView, steady_ns: int) -> None:
         found = view(asked, seen.at_ns, steady_ns, watched.seldom)
+        if watched.view is not None and found.steady_ns <= watched.view.steady_ns:
+            return  # another URL's poll was later, and over before this one
         tallied = watched.tally.feed(found)
         self._remember(router, asked, watched, restarted=tallied.restarted)
         watched.flavour = FLAVOURS[found.flavour]
         watched.kind = "edge" if found.edge else "interior"
-        seen.views[router] = found
-        seen.tallied[router] = tallied
-        seen.seconds[router] = (asked.ended_ns - asked.started_ns) / 1e9
+        watched.view, watched.tallied = found, tallied
+        seen.polled.add(router)
         for ingress, count in tallied.ingress.items():
             between = (ingress, router)
             if between not in self._between and len(self._between) >= MAX_PAIRS:
@@ -174,18 +207,19 @@ class MeshState:
             watched.forget_seldom()
         watched.rested += 1
 
-    def _silent(self, router: str, reason: str, watched: Watched, seen: MeshView) -> None:
+    def _down(self, router: str, watched: Watched, reason: str, seen: MeshView) -> None:
         watched.forget_seldom()
-        if watched.failure is None:
-            _log.warning("mesh %s: router %s is down: %s", self._name, router, reason)
+        watched.view = watched.tallied = watched.cut_off = None
         watched.failure = reason
         seen.down[router] = reason
         self._outlet.board.drop((self._name, router))
 
-    def _forget(self, router: str) -> None:
-        del self._watched[router]
-        self._outlet.board.drop((self._name, router))
-        self._outlet.polls.forget(("router", f"{self._name}/{router}"))
+    def _forget_silent(self, steady_ns: int) -> None:
+        for router in [r for r, w in self._watched.items() if steady_ns - w.heard_ns > FORGET_NS]:
+            del self._watched[router]
+            self._eyes.forget(router)
+            self._outlet.board.drop((self._name, router))
+            self._outlet.polls.forget(("router", f"{self._name}/{router}"))
 
     def _tell(self, poll: Poll) -> None:
         """Each kind of fault once, and once more only when a thousand others came between."""
@@ -208,6 +242,8 @@ class MeshState:
             tallied = seen.tallied[router]
             for entity, count in tallied.omitted.items():
                 omitted[entity] += count
+            if router not in seen.polled:
+                continue
             board.put(
                 (self._name, router),
                 functools.partial(samples.of_router, self._name, found, tallied, self._mesh.links),
@@ -218,6 +254,8 @@ class MeshState:
             [
                 ("mesh_up", (self._name,), 1.0),
                 *samples.of_mesh(self._name, seen.graph, self._between),
+                *samples.of_urls(self._name, seen.urls),
+                *samples.of_cut_off(self._name, seen.cut_off),
                 *(
                     ("collector_omitted_series", ("router", self._name, entity), float(count))
                     for entity, count in omitted.items()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, deque
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final, Literal, NamedTuple
@@ -24,6 +24,7 @@ MAX_NOTES: Final = 100
 
 Kind = Literal["local", "interior", "edge"]
 Result = Literal["ok", "timeout", "unreachable", "denied", "bad_reply"]
+Scope = Literal["whole", "who", "nothing"]  # of what a router has to tell: all, who it is, or nothing
 
 
 class Known(NamedTuple):
@@ -43,6 +44,7 @@ class Asked:
     flavour: Flavour
     guessed: bool
     router: str | None = None  # the id it was found by; None for the one we are connected to, until it says
+    whole: bool = True  # not only asked who it is
     tables: dict[str, Table] = field(default_factory=dict)
     unnamed: frozenset[str] = frozenset()
     told_ns: int = 0  # when it told its links
@@ -70,7 +72,8 @@ class Poll:
     """Asks the router at the other end, all it knows from before, and all it hears of on the way.
 
     `tags` gives the correlation ids, unique over the life of the connection; `local` is the id of the router
-    at the other end, once it is known; `rested` are those that are not asked for what hardly changes.
+    at the other end, once it is known; `rested` are those that are not asked for what hardly changes. The
+    router at the other end is asked at least who it is, whatever its `scope`.
     """
 
     def __init__(
@@ -80,6 +83,7 @@ class Poll:
         tags: Iterator[int],
         local: str | None = None,
         rested: Collection[str] = (),
+        scope: Callable[[str], Scope] = lambda _: "whole",
     ) -> None:
         self._default = flavour
         self._tags = tags
@@ -96,8 +100,8 @@ class Poll:
         self.notes: list[str] = []  # for the log, one for each kind of fault and router
         self._known = known
         self._rested = rested
+        self._scope = scope
         self._ask(self._local, self._who(self._local))
-        self._ask(self._local, Nodes(schema.LOCAL))
         for router, before in known.items():
             if router != local:
                 self._add(router, "edge" if before.kind == "edge" else "interior")
@@ -198,12 +202,16 @@ class Poll:
     def _add(self, router: str, kind: Kind) -> None:
         if router in self.asked or not router or "/" in router or router.isspace():
             return
+        scope = self._scope(router)
+        if scope == "nothing":
+            return
         if len(self.asked) >= MAX_ROUTERS:
             self.omitted += 1
             return
         known = self._known.get(router)
         address = schema.edge_address(router) if kind == "edge" else schema.interior_address(router)
-        asked = Asked(kind, address, known.flavour if known else self._default, guessed=True, router=router)
+        flavour = known.flavour if known else self._default
+        asked = Asked(kind, address, flavour, guessed=True, router=router, whole=scope == "whole")
         self.asked[router] = asked
         self._ask(asked, self._who(asked))
 
@@ -252,12 +260,15 @@ class Poll:
             self.asked[router] = asked  # in place of itself, should it have been asked by its address as well
             self.heard.add(router)
             self._default = asked.flavour
+            asked.whole = self._scope(router) == "whole"
+            if asked.whole:
+                self._ask(asked, Nodes(schema.LOCAL))
         elif router != asked.router:
             raise BadReply("identity", f"{asked.address} answered as {router}")
         asked.guessed = False
         if known := self._known.get(router):
             asked.unnamed = known.unnamed
-        for entity in asked.flavour.entities[1:]:
+        for entity in asked.flavour.entities[1:] if asked.whole else ():
             needless = entity.only_without and entity.only_without not in page.absent
             if not needless and not (entity.seldom and router in self._rested):
                 self._ask(asked, self._query(asked, entity))

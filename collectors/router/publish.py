@@ -30,10 +30,10 @@ SELDOM_POLLS: Final = 12
 
 
 def records(site: str, seen: MeshView, poll: int) -> Iterator[Telemetry]:
-    """All of them: one for the mesh, and one for each router that answered and entity."""
+    """All of them: one for the mesh, and one for each router that answered this poll and entity."""
     yield of_mesh(site, seen, poll)
-    for router, found in seen.views.items():
-        tallied = seen.tallied[router]
+    for router in seen.polled:
+        found, tallied = seen.views[router], seen.tallied[router]
         entities: dict[str, list[dict[str, Any]]] = {
             "router": [_who(found) | _counters(TOTAL_COUNTERS, tallied.totals)],
             "link": [
@@ -71,9 +71,10 @@ def records(site: str, seen: MeshView, poll: int) -> Iterator[Telemetry]:
 
 
 def of_mesh(site: str, seen: MeshView, poll: int) -> Telemetry:
-    """The graph: routers with `up` and, where down, `reason`; edges with `up` and `cost`."""
+    """The graph: routers with `up` and, where down or cut off, `reason`; edges with `up` and `cost`."""
+    reasons = {**seen.down, **{router: found.text for router, found in seen.cut_off.items()}}
     rows: list[dict[str, Any]] = [
-        {"kind": "router", "router": router, "up": up, "reason": seen.down.get(router)}
+        {"kind": "router", "router": router, "up": up, "reason": reasons.get(router)}
         for router, up in seen.graph.routers.items()
     ]
     rows += [

@@ -8,6 +8,7 @@ from typing import Final
 
 from collectors.board import Sample
 from collectors.router import names
+from collectors.router.eyes import CutOff
 from collectors.router.tally import (
     ADDRESS_FLOWS,
     ALLOCATOR_COUNTERS,
@@ -183,3 +184,15 @@ def of_mesh(mesh: str, graph: Graph, between: Mapping[tuple[str, str], int]) -> 
         yield "mesh_deliveries_total", (mesh, ingress, egress), count
     for router, up in graph.routers.items():
         yield "router_up", (mesh, router), float(up)
+
+
+def of_urls(mesh: str, urls: Mapping[str, str | None]) -> Iterator[Sample]:
+    """Through which URLs something is seen."""
+    for url, failure in urls.items():
+        yield "mesh_url_up", (mesh, url), float(failure is None)
+
+
+def of_cut_off(mesh: str, cut_off: Mapping[str, CutOff]) -> Iterator[Sample]:
+    """Routers that are up, and to which there is no way from another one."""
+    for router, found in cut_off.items():
+        yield "router_cut_off", (mesh, router, found.origin), 1.0

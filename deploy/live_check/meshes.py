@@ -29,7 +29,7 @@ def check_meshes(config: Config) -> Iterator[Checked]:
 
 def _check(what: str, mesh: Mesh, url: str) -> Iterator[Checked]:
     try:
-        wire = Wire(amqp.options(url, mesh.tls, mesh.sasl), _SECONDS)
+        wire = Wire(amqp.options(url, mesh.tls, mesh.login(url)), _SECONDS)
         try:
             polled = poll_once(wire, Poll(wire.guess, {}, itertools.count()), time.monotonic() + _SECONDS)
         finally:

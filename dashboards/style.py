@@ -36,6 +36,7 @@ SHARE_OF_BOUND: Final[Steps] = ((None, GREEN), (0.8, YELLOW), (1, RED))
 AGE: Final[Steps] = ((None, GREEN), (10, YELLOW), (30, RED))
 
 UP: Final = {"1": ("up", GREEN), "0": ("down", RED)}
+ROUTER_UP: Final = {**UP, "2": ("cut off", YELLOW)}
 # The numbers stand in queries/overview.py; the worst is the highest.
 PATH_STATES: Final = {
     "0": ("fine", GREEN),

@@ -191,6 +191,8 @@ def _small(*columns: str) -> Table:
 def _up(item: Json) -> Text:
     if item["stale"]:
         return Text("not heard of", style="magenta")
+    if item["up"] and item.get("reason"):
+        return Text(shown(item["reason"]), style="yellow")  # cut off from another one
     return Text("up", style="green") if item["up"] else Text("DOWN", style="bold white on red")
 
 

@@ -237,6 +237,8 @@ _WAITING: Final = f"inflight_router_link_undelivered_messages{{{_LINK}}}"
 _WENT: Final = f"inflight_router_link_deliveries_total{{{_LINK}}}"
 _NO_CREDIT: Final = f"inflight_router_link_zero_credit_seconds{{{_LINK}}}"
 _UP_R: Final = f"inflight_router_up{{{_ROUTER}}}"
+_CUT_C: Final = 'inflight_router_cut_off{mesh="m",router="c",from="a"}'
+_CUT_D: Final = 'inflight_router_cut_off{mesh="m",router="d",from="a"}'
 _DIFFERENT: Final = 'inflight_mesh_topology_differences{mesh="m",kind="missing_link"}'
 _DROPPED: Final = f'inflight_router_outcomes_total{{{_ROUTER},outcome="dropped_presettled"}}'
 _PRESETTLED: Final = f'inflight_router_outcomes_total{{{_ROUTER},outcome="presettled"}}'
@@ -247,6 +249,18 @@ ROUTERS: Final = (
     Case("RouterDown", "data gone: the collector's series ended", {_UP_R: "1x4 0 stale"}, 3),
     Case("RouterDown", "collector restarted: a hole", {_UP_R: "1x4 _x8 1x8"}, 4),
     Case("RouterDown", "a late scrape: what is up now is up", {_UP_R: "1x4 _x40 1x8"}, 12),
+    Case(
+        "MeshSplit",
+        "fires: one for both, and none for a router that is down",
+        {_CUT_C: "_x4 1x10", _CUT_D: "_x4 1x10"},
+        2,
+        ({"mesh": "m", "from": "a"},),
+    ),
+    Case("RouterDown", "does not: it is only cut off", {_UP_R: "1x20", _CUT_C: "_x4 1x16"}, 3),
+    Case("MeshSplit", "does not: one poll had no way", {_CUT_C: "_x4 1 stale"}, 2),
+    Case("MeshSplit", "data gone: the collector's series ended", {_CUT_C: "1x4 stale"}, 3),
+    Case("MeshSplit", "collector restarted: the half minute begins anew", {_CUT_C: "1x4 _x24 1"}, 7),
+    Case("MeshSplit", "a late scrape: what is whole now is whole", {_CUT_C: "1 stale _x40"}, 12),
     Case(
         "TopologyDiffers",
         "fires: for two minutes",

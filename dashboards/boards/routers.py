@@ -63,7 +63,7 @@ def _table() -> Any:
     override(
         panel,
         "Up",
-        mappings=style.mappings(style.UP),
+        mappings=style.mappings(style.ROUTER_UP),
         custom__cellOptions={"type": "color-background", "mode": "basic"},
         custom__width=70,
     )
@@ -100,9 +100,10 @@ def build() -> dashboard.Dashboard:
     )
     up = style.states(
         "Up",
-        "Whether polls of the router succeed; of links, whether both routers see them.",
+        "Whether polls of the router succeed; cut off: it answers at a URL of its own, and the mesh has no way"
+        " to it from another one. Of links, whether both routers see them.",
         [query(q.UP, "{{router}}", ref="A"), query(q.EDGE_UP, "link {{id}}", ref="B")],
-        style.UP,
+        style.ROUTER_UP,
         size=(14, 5),
     )
     table = _table()

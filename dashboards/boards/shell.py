@@ -44,6 +44,13 @@ ANNOTATIONS: Final = (
     Annotation(
         "Routers down", expand('router_up{mesh=~"$mesh"} == 0'), ORANGE, "router {{router}} is down", ""
     ),
+    Annotation(
+        "Routers cut off",
+        expand('router_cut_off{mesh=~"$mesh"} == 1'),
+        ORANGE,
+        "router {{router}} is cut off from {{from}}",
+        "",
+    ),
 )
 
 

@@ -8,8 +8,9 @@ const DRAWN = 60; // routers; a drawing of more helps nobody
 const STEP = { x: 190, y: 74 };
 const BOX = { width: 130, height: 44 };
 
-const word = (item) => (item.stale ? "stale" : item.up ? "up" : "down");
-const words = { up: "up", down: "DOWN", stale: "not heard of" };
+// A router that is up and has a reason to tell is cut off from another one.
+const word = (item) => (item.stale ? "stale" : !item.up ? "down" : item.reason ? "warn" : "up");
+const words = { up: "up", warn: "up", down: "DOWN", stale: "not heard of" };
 
 const ROUTERS = [
   ["router", "left", (r) => r.router],
@@ -56,7 +57,7 @@ function draw(routers, edges) {
   const width = (Math.max(...all.map((p) => p.column)) + 1) * STEP.x;
   const height = (Math.max(...all.map((p) => p.row)) + 1) * STEP.y;
   const at = (key) => ({ x: (places.get(key).column + 0.5) * STEP.x, y: (places.get(key).row + 0.5) * STEP.y });
-  const down = [...routers, ...edges].filter((item) => word(item) !== "up").length;
+  const down = [...routers, ...edges].filter((item) => !["up", "warn"].includes(word(item))).length;
   const svg = drawing("svg", { viewBox: `0 0 ${width} ${height}`, role: "img",
     "aria-label": `${routers.length} routers and ${edges.length} links, ${down} of them not up; the tables below list them` });
   // A small mesh need not fill the page.

@@ -45,7 +45,12 @@ _EDGES: Final = (
 )
 EDGES: Final = expand(_id(_id(_id(f"({_EDGES})", "id", "id"), "source", "source"), "target", "target"))
 
-UP: Final = _some("min by (mesh, router) (router_up{%})")
+# 2 where it is up and cut off: polled through a URL of its own.
+_STATE: Final = (
+    "min by (mesh, router) (router_up{%}) + on (mesh, router) max by (mesh, router) (router_cut_off{%})"
+    " or min by (mesh, router) (router_up{%})"
+)
+UP: Final = _some(_STATE)
 EDGE_UP: Final = expand('min by (id) (mesh_edge_up{mesh=~"$mesh"})')
 INGRESS: Final = _some(
     'sum by (router, flow) (rate(router_deliveries_total{%,flow=~"ingress|egress|transit"}[$__rate_interval]))'
@@ -92,7 +97,7 @@ KINDS: Final = _some("max by (mesh, router, flavour, version, mode) (router_info
 ADDRESSES: Final = _some(
     'topk(10, sum by (address) (rate(router_address_deliveries_total{%,flow="ingress"}[$__rate_interval])))'
 )
-TABLE_UP: Final = _some("min by (mesh, router) (router_up{%})")
+TABLE_UP: Final = UP
 TABLE_UPTIME: Final = _some("time() - max by (mesh, router) (router_start_time_seconds{%})")
 TABLE_FLOW: Final = _some(
     'sum by (mesh, router) (rate(router_deliveries_total{%,flow="ingress"}[$__rate_interval]))'

@@ -183,6 +183,7 @@ TEXTS: dict[str, tuple[str, ...]] = {
     "AcceptedMessagesLost": ("Path p: 1 accepted messages lost within ten minutes",),
     "DeliveryBudgetBurn": ("Path p: 2% not delivered over an hour",),
     "RouterDown": ("Router r of mesh m does not answer",),
+    "MeshSplit": ("Mesh m is split: from a there is no way to c, d, reached by another URL",),
     "TopologyDiffers": ("Mesh m: 1 × missing_link against what the config expects",),
     "LinkStalled": ("Router r: 5 messages wait for q, and none went in a minute",),
     "QueueGrowsWithoutConsumer": ("Queue orders on b has 800 messages, no consumer, and grows",),

@@ -203,7 +203,7 @@ class Kafka(_Part):
 class Mesh(_Part):
     """Routers that belong together; one URL is enough, the others are discovered.
 
-    With several URLs, what has no way to the first one is polled through the others.
+    With several URLs, what the first one has no way to is polled through the others.
     """
 
     urls: AmqpUrls
@@ -219,8 +219,6 @@ class Mesh(_Part):
     def _of_its_urls(self) -> Mesh:
         if unknown := self.logins.keys() - {*self.urls}:
             raise ValueError(f"`logins` are by URL; {', '.join(sorted(unknown))} is not among `urls`")
-        if len({*self.urls}) < len(self.urls):
-            raise ValueError("`urls` has one of them twice")
         return self
 
     def login(self, url: str) -> Sasl | None:

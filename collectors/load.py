@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Iterator
 from pathlib import Path as File
 from typing import Any, Final, get_args
@@ -147,4 +148,5 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
 
 def _spell(place: Place) -> str:
     text = ".".join(map(str, place)) or "the file"
+    text = re.sub(r"//.*@", "//", text)  # a key may be a URL, with what it must not hold
     return text if text.isprintable() else ascii(text)

@@ -120,9 +120,7 @@ class _Eye:
             result, text = poll.local.failure
             # What comes late over this connection is told apart by its id, but a router that does not
             # answer at all may do so over another connection.
-            raise WireError(
-                result if result in {"timeout", "denied"} else "lost", f"{self._url}: {text}"
-            )
+            raise WireError(result if result in {"timeout", "denied"} else "lost", f"{self._url}: {text}")
         self.tried = True
         self._local = poll.local.router
         self._state.end(poll, time.time_ns(), time.monotonic_ns(), self._number)

@@ -124,9 +124,7 @@ class MeshState:
             if not self._eyes.all_shut:
                 return  # the others' next polls tell which of its routers they reach
             reasons = "; ".join(dict.fromkeys(why or "" for why in self._eyes.failures.values()))
-            seen = MeshView(
-                self._name, at_ns, self._mesh.interval, urls=self._eyes.failures, failure=reasons
-            )
+            seen = MeshView(self._name, at_ns, self._mesh.interval, urls=self._eyes.failures, failure=reasons)
             self._forget_silent(steady_ns)
             for router, watched in self._watched.items():
                 self._down(router, watched, reasons, seen)

@@ -100,8 +100,8 @@ def build() -> dashboard.Dashboard:
     )
     up = style.states(
         "Up",
-        "Whether polls of the router succeed; cut off: it answers at a URL of its own, and the mesh has no way"
-        " to it from another one. Of links, whether both routers see them.",
+        "Whether polls of the router succeed; cut off: it answers at a URL of its own, and the mesh has no"
+        " way to it from another one. Of links, whether both routers see them.",
         [query(q.UP, "{{router}}", ref="A"), query(q.EDGE_UP, "link {{id}}", ref="B")],
         style.ROUTER_UP,
         size=(14, 5),

@@ -70,8 +70,14 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--tls-key", type=_FILE)
 @click.option("--tls-verify", type=click.Choice(("name", "chain", "none")), default="name", show_default=True)
 @click.option("--mechanism", type=click.Choice(MECHANISMS), help="How to log in.")
-@click.option("--user")
-@click.option("--password-file", type=_FILE)
+@click.option("--user", help="To log in as at URL.")
+@click.option("--password-file", type=_FILE, help="File whose first line is the user's password.")
+@click.option(
+    "--receive-login",
+    type=(str, _FILE),
+    metavar="USER FILE",
+    help="The same for --receive-url: a password goes to no other peer than its own.",
+)
 def command(url: str, address: str, **options: Any) -> None:
     """Send messages to ADDRESS at URL, receive them there again, and tell what became of each.
 
@@ -84,7 +90,9 @@ def command(url: str, address: str, **options: Any) -> None:
     measured, or not all could be sent.
     """  # noqa: D301 -- click's mark for lines to be left as they are is a real backspace
     check_login(options["user"], options["password_file"])
-    sender = _endpoint(url, options)
+    if options["receive_login"] and not options["receive_url"]:
+        raise Problem("--receive-login goes with --receive-url")
+    sender = _endpoint(url, (options["user"], options["password_file"]), options)
     stop = threading.Event()
     stop_on_signals(stop)
     if options["as_echo"]:
@@ -93,7 +101,9 @@ def command(url: str, address: str, **options: Any) -> None:
     ping_pong = options["ping_pong"]
     wish = pinging.Wish(
         sender=sender,
-        receiver=_endpoint(options["receive_url"], options) if options["receive_url"] else sender,
+        receiver=_endpoint(options["receive_url"], options["receive_login"] or _NOBODY, options)
+        if options["receive_url"]
+        else sender,
         address=address,
         receive_address=None if ping_pong else options["receive_address"] or address,
         rate=options["rate"],
@@ -125,11 +135,15 @@ def command(url: str, address: str, **options: Any) -> None:
     sys.exit(1 if found["classes"]["lost"] else 0)
 
 
-def _endpoint(url: str, options: dict[str, Any]) -> Endpoint:
+_NOBODY: Final = (None, None)
+
+
+def _endpoint(url: str, login: tuple[str | None, Path | None], options: dict[str, Any]) -> Endpoint:
     cert, key, ca = options["tls_cert"], options["tls_key"], options["tls_ca"]
-    mechanism, user, password_file = options["mechanism"], options["user"], options["password_file"]
-    if user and not mechanism:
-        mechanism = "PLAIN"
+    user, password_file = login
+    mechanism: Any = options["mechanism"] or ("PLAIN" if user else None)
+    if not user and (options["user"] or options["receive_login"]):
+        mechanism = None  # it is that of the other peer's login
     try:
         tls = Tls(ca=ca, cert=cert, key=key, verify=options["tls_verify"])
         sasl = Sasl(mechanism=mechanism, user=user, password_file=password_file) if mechanism else None

@@ -33,14 +33,22 @@ _file = click.Path(path_type=Path, exists=True, dir_okay=False)
 @click.command()
 @click.argument("urls", metavar="[URL]...", nargs=-1)
 @click.option("-c", "--config", "config_file", type=_file, help="Take meshes and brokers from a config file.")
-@click.option("--user", help="User for all URLs.")
+@click.option("--user", help="Where there is one URL: the user to log in as.")
 @click.option("--password-file", type=_file, help="File whose first line is the user's password.")
+@click.option(
+    "--login",
+    "logins",
+    type=(str, str, _file),
+    multiple=True,
+    metavar="URL USER FILE",
+    help="One more URL, with a user and password file of its own; as often as needed.",
+)
 @click.option(
     "--mechanism",
     type=click.Choice(MECHANISMS),
     default="PLAIN",
     show_default=True,
-    help="How to log in to routers.",
+    help="How users log in to routers.",
 )
 @click.option("--ca", type=_file, help="Trust these authorities (PEM).")
 @click.option("--cert", type=_file, help="Client certificate (PEM), with --key.")
@@ -58,23 +66,32 @@ _file = click.Path(path_type=Path, exists=True, dir_okay=False)
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 def command(
-    urls: tuple[str, ...], config_file: Path | None, timeout: float, rows: int, *, as_json: bool, **login: Any
+    urls: tuple[str, ...],
+    config_file: Path | None,
+    logins: tuple[tuple[str, str, Path], ...],
+    timeout: float,
+    rows: int,
+    *,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Show what the routers and brokers at URLs say of themselves: what is wrong first, then all of it.
 
     URL is amqp(s)://HOST:PORT of any router, the rest of its mesh is found through it, or http(s)://… of a
-    broker's Jolokia. Rates are those of one second; what status itself asks and is answered is among them.
-    Exit status: 1 when something is down or messages are being lost.
+    broker's Jolokia. Routers that the first URL has no way to are asked through the others. Rates are those
+    of one second; what status itself asks and is answered is among them. A password is sent to its own URL
+    only. Exit status: 1 when something is down or messages are being lost.
 
-    Example: inflight status amqp://router-east:5672 http://artemis-a:8161/console/jolokia
-    """
-    if bool(urls) == bool(config_file):
+    \b
+    inflight status amqp://router-east:5672 http://artemis-a:8161/console/jolokia
+    inflight status amqp://router-east:5672 --login https://artemis:8161/console/jolokia monitor FILE
+    """  # noqa: D301 -- click's mark for lines to be left as they are is a real backspace
+    if bool(urls or logins) == bool(config_file):
         raise Problem("give URLs, or a config file with -c")
-    check_login(login["user"], login["password_file"])
     logging.getLogger("inflight.collect").setLevel(logging.ERROR)  # what goes wrong is among the findings
-    config = load_config(config_file) if config_file else _config(urls, login)
+    config = load_config(config_file) if config_file else _config(_logins(urls, logins, options), options)
     config = _hurried(config)
-    found = _look(config, timeout)
+    found = _look(config, timeout, one_mesh=config_file is not None)
     if as_json:
         click.echo(json.dumps(found.as_json(), indent=2))
     else:
@@ -83,24 +100,44 @@ def command(
         raise SystemExit(_FINDINGS)
 
 
-def _config(urls: tuple[str, ...], login: dict[str, Any]) -> Config:
-    tls = {name: login[name] for name in ("ca", "cert", "key") if login[name]} or None
-    sasl = auth = None
-    if login["user"]:
-        auth = {"user": login["user"], "password_file": login["password_file"]}
-        sasl = {"mechanism": login["mechanism"], **auth}
-    meshes, brokers = {}, {}
-    for url in urls:
+_Login = tuple[str, Path] | None
+
+
+def _logins(
+    urls: tuple[str, ...], logins: tuple[tuple[str, str, Path], ...], options: dict[str, Any]
+) -> dict[str, _Login]:
+    """The URLs, each with the login that is sent there."""
+    user, file = options["user"], options["password_file"]
+    check_login(user, file)
+    if user and (len(urls) != 1 or logins):
+        raise Problem(
+            "--user and --password-file are for one URL; with several, give each that wants a login as "
+            "--login URL USER FILE: a password goes to no other host than its own"
+        )
+    found: dict[str, _Login] = dict.fromkeys(urls, (user, file) if user else None)
+    return found | {url: (user, file) for url, user, file in logins}
+
+
+def _config(logins: dict[str, _Login], options: dict[str, Any]) -> Config:
+    """All routers' URLs are taken for those of one mesh until it is seen that they are not."""
+    tls = {name: options[name] for name in ("ca", "cert", "key") if options[name]} or None
+    meshes: dict[str, Any] = {}
+    brokers = {}
+    for url, login in logins.items():
         try:
             parts = urlsplit(url)
         except ValueError:
             raise Problem(f"{url.rpartition('@')[2]!r} is no URL") from None
         name = parts.netloc.rpartition("@")[2]
+        auth = dict(zip(("user", "password_file"), login, strict=True)) if login else None
         if parts.scheme in {"http", "https"}:
-            origin = login["origin"] or f"{parts.scheme}://{parts.hostname}"
+            origin = options["origin"] or f"{parts.scheme}://{parts.hostname}"
             brokers[name] = {"jolokia": url, "origin": origin, "auth": auth, "tls": tls}
         else:
-            meshes[name] = {"urls": url, "tls": tls, "sasl": sasl}
+            (mesh,) = meshes.values() or [meshes.setdefault(name, {"urls": [], "logins": {}, "tls": tls})]
+            mesh["urls"].append(url)
+            if auth:
+                mesh["logins"][url] = {"mechanism": options["mechanism"], **auth}
     try:
         return Config.model_validate({"version": 1, "site": "status", "meshes": meshes, "brokers": brokers})
     except ValidationError as error:
@@ -120,7 +157,7 @@ def _hurried(config: Config) -> Config:
     )
 
 
-def _look(config: Config, timeout: float) -> Status:
+def _look(config: Config, timeout: float, *, one_mesh: bool) -> Status:
     """Poll all twice, for rates; what fails is told as it failed."""
     views: dict[str, list[MeshView | BrokerSeen]] = {}
     changed = threading.Condition()
@@ -133,7 +170,7 @@ def _look(config: Config, timeout: float) -> Status:
 
     def enough() -> bool:
         names = [*config.meshes, *config.brokers]
-        return all(len(got := views.get(name, [])) > 1 or (got and got[-1].failure) for name in names)
+        return all((got := views.get(name)) and (got[-1].failure or _known(got)) for name in names)
 
     fleet = Fleet(config, CollectorRegistry(), seen=seen)
     fleet.start()
@@ -151,4 +188,10 @@ def _look(config: Config, timeout: float) -> Status:
     return status(
         [view for view in newest.values() if isinstance(view, MeshView)],
         [view for view in newest.values() if isinstance(view, BrokerSeen)],
+        one_mesh=one_mesh,
     )
+
+
+def _known(views: list[MeshView | BrokerSeen]) -> bool:
+    newest = views[-1]
+    return newest.settled if isinstance(newest, MeshView) else len(views) > 1

@@ -52,11 +52,11 @@ class Status:
         }
 
 
-def status(meshes: Iterable[MeshView], brokers: Iterable[BrokerSeen]) -> Status:
-    """From the newest view of each."""
+def status(meshes: Iterable[MeshView], brokers: Iterable[BrokerSeen], *, one_mesh: bool = True) -> Status:
+    """From the newest view of each; `one_mesh` says that a mesh's URLs are known to be of one."""
     found = Status()
     for mesh in meshes:
-        _mesh(found, mesh)
+        _mesh(found, mesh, one_mesh=one_mesh)
     for broker in brokers:
         _broker(found, broker)
     found.findings.sort(key=lambda f: (f.level, -f.weight, f.where))
@@ -66,14 +66,23 @@ def status(meshes: Iterable[MeshView], brokers: Iterable[BrokerSeen]) -> Status:
     return found
 
 
-def _mesh(found: Status, mesh: MeshView) -> None:
+def _mesh(found: Status, mesh: MeshView, *, one_mesh: bool) -> None:
     if mesh.failure:
         found.findings.append(Finding("bad", mesh.mesh, mesh.failure))
+    else:
+        found.findings += [Finding("bad", url, why) for url, why in mesh.urls.items() if why]
+    for router, cut in mesh.cut_off.items():
+        # URLs from a command line may be of two meshes, which have no way to each other and need none.
+        two = cut.stranger and not one_mesh
+        text = f"no way to it from {cut.origin}: two meshes, or one in two parts" if two else cut.explained
+        found.findings.append(Finding("odd" if two else "bad", router, text))
     for router, reason in mesh.down.items():
         if not mesh.failure:
             found.findings.append(Finding("bad", router, f"does not answer: {reason}"))
         found.routers.append({"mesh": mesh.mesh, "router": router, "up": False, **_NO_ROUTER})
     for router, view in mesh.views.items():
+        seconds = mesh.seconds(router)
+        cut_off = mesh.cut_off.get(router)
         tallied = mesh.tallied[router]
         seconds = tallied.interval_ns / 1e9
         into, out = _passed(tallied)
@@ -82,6 +91,7 @@ def _mesh(found: Status, mesh: MeshView) -> None:
                 "mesh": mesh.mesh,
                 "router": router,
                 "up": True,
+                "cut_off_from": cut_off.origin if cut_off else None,
                 "mode": view.mode,
                 "version": view.version,
                 "uptime_seconds": view.uptime_seconds,
@@ -115,7 +125,7 @@ def _passed(tallied: Tallied) -> tuple[int, int]:
 
 
 _NO_ROUTER: Final[Json] = {
-    **dict.fromkeys(("mode", "version", "uptime_seconds"), None),
+    **dict.fromkeys(("cut_off_from", "mode", "version", "uptime_seconds"), None),
     **dict.fromkeys(
         ("connections", "links", "in_per_second", "out_per_second", "undelivered", "unsettled"), 0
     ),

@@ -46,10 +46,9 @@ def _findings(found: Status) -> RenderableType:
 def _routers(found: Status) -> Table:
     table = _table("router state mode version uptime conns links in/s out/s waiting unsettled")
     for r in found.routers:
-        state = Text("up", style="green") if r["up"] else Text("down", style="bold red")
         table.add_row(
             _text(r["router"]),
-            state,
+            _state(r),
             _text(r["mode"] or ""),
             _text(r["version"] or ""),
             _age(r["uptime_seconds"]),
@@ -58,6 +57,12 @@ def _routers(found: Status) -> Table:
             ),
         )
     return table
+
+
+def _state(router: Json) -> Text:
+    if not router["up"]:
+        return Text("down", style="bold red")
+    return Text("cut off", style="yellow") if router["cut_off_from"] else Text("up", style="green")
 
 
 def _links(found: Status, rows: int) -> Table:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from collectors import load, paths, units
-from collectors.config import Config
+from collectors.config import Config, Mesh, Sasl
 
 HERE = Path(__file__).parent.parent / "fixtures" / "configs"
 INVALID = sorted((HERE / "invalid").glob("*.yaml"))
@@ -167,3 +167,14 @@ def test_any_value_in_any_place_is_either_taken_or_refused(value: object) -> Non
             load.parse(f"version: 1\nsite: a\n{key}_: 0\n".replace(f"{key}_: 0", f"{key}: {value!r}"), "f")
         except load.ConfigError as refused:
             assert refused.mistakes  # noqa: PT017 -- either outcome is right, a third is not
+
+
+def test_a_mesh_may_have_a_login_for_each_url() -> None:
+    """`sasl` is for those that have none of their own; a login for no URL of the mesh is a mistake."""
+    own = Sasl(mechanism="PLAIN", user="west", password_file=Path("west"))
+    everybody = Sasl(mechanism="ANONYMOUS")
+    mesh = Mesh(urls=("amqp://east", "amqp://west"), sasl=everybody, logins={"amqp://west": own})
+    assert mesh.login("amqp://east") == everybody
+    assert mesh.login("amqp://west") == own
+    with pytest.raises(ValueError, match="amqp://north is not among `urls`"):
+        Mesh(urls=("amqp://east",), logins={"amqp://north": own})

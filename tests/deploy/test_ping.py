@@ -19,7 +19,8 @@ from standin_clients import StandIn
 
 from collectors.config import Endpoint
 from deploy.commands.ping import command
-from deploy.ping import show
+from deploy.errors import Problem
+from deploy.ping import pinging, show
 from deploy.ping.echoing import EchoingPeer
 
 
@@ -128,6 +129,7 @@ def test_no_peer() -> None:
         (("amqp://x", "a", "--rate", "fast"), "is not a rate"),
         (("amqp://x", "a", "--size", "10B"), "a message has 64B to 100MB"),
         (("amqp://x", "a", "--user", "u"), "--user and --password-file go together"),
+        (("amqp://x", "a", "--receive-login", "u", __file__), "--receive-login goes with --receive-url"),
         (("amqps://x", "a", "--tls-ca", "/nowhere"), "/nowhere cannot be read"),
     ],
 )
@@ -138,6 +140,31 @@ def test_misuse(arguments: tuple[Any, ...], message: str) -> None:
     assert message in result.stderr
     assert "secret" not in result.stderr
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "sends_as", "receives_as"),
+    [
+        (("--user", "u", "--password-file", __file__), "u", None),
+        (("--receive-login", "r", __file__, "--mechanism", "SCRAM-SHA-256"), None, "r"),
+        (("--user", "u", "--password-file", __file__, "--receive-login", "r", __file__), "u", "r"),
+    ],
+)
+def test_a_password_is_sent_to_its_own_peer_only(
+    monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], sends_as: str | None, receives_as: str | None
+) -> None:
+    """Sender's and receiver's logins are apart where they connect to different peers."""
+    wishes = []
+
+    def run(wish: pinging.Wish, *_: Any, **__: Any) -> None:
+        wishes.append(wish)
+        raise Problem("measured")
+
+    monkeypatch.setattr(pinging, "run", run)
+    assert "measured" in _ping("amqp://x", "a", "--receive-url", "amqp://y", *options).stderr
+    (wish,) = wishes
+    users = [end.sasl.user if end.sasl else None for end in (wish.sender, wish.receiver)]
+    assert users == [sends_as, receives_as]
 
 
 def test_ping_pong(router: StandIn) -> None:

@@ -92,6 +92,7 @@ def test_what_one_url_has_no_way_to_is_polled_through_another(
     watch: Watch, sites: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     """B is down; C is up with its values, and cut off from A: never down. When B is back, A polls all."""
+    caplog.set_level("INFO", "inflight.collect")
     mesh = sites(At(A), At(C))
     watching = watch(urls=mesh.urls)
     wait_until(lambda: watching.views and watching.views[-1].settled, 15, "all to be seen")
@@ -100,7 +101,8 @@ def test_what_one_url_has_no_way_to_is_polled_through_another(
     wait_until(lambda: watching.value("router_cut_off", router=C, **{"from": A}) == 1, 15, "C to be cut off")
     assert watching.value("router_up", router=C) == watching.value("router_up", router=A) == 1
     assert watching.value("mesh_up") == 1
-    assert f"router {C} is cut off from {A}: no reply from amqp:/_topo/0/{C}/$management in time" in caplog.text
+    told = f"router {C} is cut off from {A}: no reply from amqp:/_topo/0/{C}/$management in time"
+    assert told in caplog.text
     assert f"router {C} is down" not in caplog.text
     assert not any(C in view.down for view in watching.views)
     assert not watching.views[-1].cut_off[C].stranger
@@ -174,8 +176,9 @@ def test_a_url_that_hangs_delays_nothing_and_comes_back(tmp_path: Path, watch: W
             for _ in range(2):  # the others go on, poll after poll
                 seen = len(watching.views)
                 wait_until(
-                    lambda seen=seen: {r for view in watching.views[seen:] for r in view.polled}
-                    == {*routers} - {gone},
+                    lambda seen=seen: (
+                        {r for view in watching.views[seen:] for r in view.polled} == {*routers} - {gone}
+                    ),
                     *(20, "polls of the others"),
                 )
             assert watching.value("mesh_up") == 1
@@ -208,6 +211,7 @@ def test_a_router_between_two_urls_is_killed(tmp_path: Path, watch: Watch) -> No
 
 
 # -- who polls what, without connections
+
 
 def polled(eyes: Eyes, eye: int, local: str, *, reaches: set[str], knows: set[str]) -> set[str]:
     """A poll through an eye; what it asked in whole."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 from helpers import free_port, wait_until
+from jolokia import FakeJolokia
 from replay import Replay
 from scripted import ScriptedNode
 from standin_clients import StandIn
@@ -76,6 +78,11 @@ def test_what_is_down_is_a_finding(node: ScriptedNode) -> None:
         (["router:5672"], "is not a URL like amqps://host:port"),
         (["amqp://user:secret@router"], "a URL must not hold a user or a password"),
         (["amqp://router", "--user", "u"], "--user and --password-file go together"),
+        (
+            ["amqp://a", "amqp://b", "--user", "u", "--password-file", __file__],
+            "give each that wants a login",
+        ),
+        (["amqp://a", "--login", "amqp://u:secret@b", "u", __file__], "must not hold a user or a password"),
     ],
 )
 def test_misuse_is_told(arguments: list[str], text: str) -> None:
@@ -84,6 +91,53 @@ def test_misuse_is_told(arguments: list[str], text: str) -> None:
     assert result.exit_code == 2
     assert text in result.output
     assert "secret" not in result.output
+
+
+def basic(user: str, password: str) -> str:
+    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+
+
+def test_a_password_is_sent_to_its_own_url_only(node: ScriptedNode, tmp_path: Path) -> None:
+    """Of two brokers and a router only the one that was given a login is told who asks."""
+    secret = tmp_path / "password"
+    secret.write_text("s3cr3t\n")
+    servers = [FakeJolokia(lambda asked: (200, [{"status": 404} for _ in asked])) for _ in range(2)]
+    urls = [node.url, servers[0].url, "--login", servers[1].url, "monitor", str(secret)]
+    CliRunner().invoke(command, [*urls, "--timeout", "5"])
+    told = [{headers.get("Authorization") for headers in server.headers} for server in servers]
+    for server in servers:
+        server.close()
+    assert told == [{None}, {basic("monitor", "s3cr3t")}]
+    servers = [FakeJolokia(lambda asked: (200, [{"status": 404} for _ in asked]))]
+    alone = [servers[0].url, "--user", "monitor", "--password-file", str(secret), "--timeout", "5"]
+    CliRunner().invoke(command, alone)
+    servers[0].close()
+    assert {headers.get("Authorization") for headers in servers[0].headers} == {basic("monitor", "s3cr3t")}
+
+
+@pytest.mark.e2e
+def test_two_urls_of_one_mesh(router_line: Network) -> None:
+    """Each router once, polled through the first; nothing is wrong."""
+    urls = [router_line.routers[name].url for name in "AC"]
+    result = CliRunner().invoke(command, [*urls, "--json"])
+    assert result.exit_code == 0, result.output
+    routers = [
+        (row["router"], row["up"], row["cut_off_from"]) for row in json.loads(result.output)["routers"]
+    ]
+    assert sorted(routers) == [(f"{name}.stand-in", True, None) for name in "ABC"]
+
+
+def test_two_urls_of_two_meshes(node: ScriptedNode) -> None:
+    """All of both; that neither has a way to the other is told, and is no fault."""
+    other = Replay("skrouterd")
+    far = ScriptedNode(other, product=other.product)
+    result = CliRunner().invoke(command, [node.url, far.url, "--json", "--timeout", "20"])
+    far.close()
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.output)
+    assert {row["router"] for row in found["routers"] if row["up"]} >= {"QDR.A", "QDR.E", "SK.A", "SK.E"}
+    two = "no way to it from QDR.A: two meshes, or one in two parts"
+    assert {"level": "odd", "where": "SK.A", "text": two} in found["findings"]
 
 
 @pytest.mark.e2e

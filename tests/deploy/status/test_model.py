@@ -12,6 +12,7 @@ from collectors.broker import schema
 from collectors.broker.collector import BrokerSeen
 from collectors.broker.reading import BrokerView
 from collectors.broker.tally import Tally as BrokerTally
+from collectors.router.eyes import CutOff
 from collectors.router.mesh import MeshView
 from collectors.router.tally import Tally
 from collectors.router.topology import Topology
@@ -109,6 +110,28 @@ def test_a_mesh_that_cannot_be_polled_is_one_finding() -> None:
     """Not one for each of its routers."""
     lost = MeshView("prod", 1, 1, down={"A": "x", "B": "x"}, failure="amqp://a cannot be reached")
     assert texts(status([lost], [])) == [("bad", "prod", "amqp://a cannot be reached")]
+
+
+def test_a_router_that_is_cut_off_is_up_and_a_finding() -> None:
+    """What was tried, and where it answers; a URL through which nothing is seen is one, too."""
+    found = mesh("QDR.B")
+    reason = "nobody at amqp:/_topo/0/QDR.C/$management"
+    found.cut_off["QDR.C"] = CutOff("QDR.A", "amqp://c", reason, stranger=True)
+    found.urls = {"amqp://a": None, "amqp://c": None, "amqp://d": "amqp://d cannot be reached"}
+    told = texts(status([found], []))
+    assert ("bad", "QDR.C", f"cut off from QDR.A: {reason}; at amqp://c it answers") in told
+    assert ("bad", "amqp://d", "amqp://d cannot be reached") in told
+    (row,) = [row for row in status([found], []).routers if row["router"] == "QDR.C"]
+    assert (row["up"], row["cut_off_from"]) == (True, "QDR.A")
+    maybe = texts(status([found], [], one_mesh=False))
+    assert ("odd", "QDR.C", "no way to it from QDR.A: two meshes, or one in two parts") in maybe
+    console = Console(width=160, force_terminal=False)
+    with console.capture() as capture:
+        console.print(screen(status([found], [])))
+    (line,) = [
+        line for line in capture.get().splitlines() if line.startswith("QDR.C ") and "interior" in line
+    ]
+    assert "cut off" in line
 
 
 def test_the_screen_shows_all_of_it_and_no_control_codes() -> None:

@@ -41,9 +41,13 @@ class Connection:
         loop: Loop,
         peers: Callable[[], Sequence[Options]],
         container: str,
+        ended: Callable[[Connection], None] = lambda _: None,
     ) -> None:
-        """`peers` is asked at each attempt: files of secrets may have changed."""
-        self._loop = loop
+        """`peers` is asked at each attempt: files of secrets may have changed.
+
+        `ended` is told where the peer ends a connection for what came over it.
+        """
+        self._loop, self._peers, self._ended = loop, peers, ended
         self._dialler = Dialler(loop, peers, self._connected, self._failed)
         self._pipe = Pipe(loop, self)
         self._container = container
@@ -52,6 +56,8 @@ class Connection:
         self._wrappers: dict[Any, tuple[Any, Any]] = {}  # of the engine's links and sessions: kept alive
         self._opening: Timer | None = None
         self._stable_at = 0.0
+        self._is_part = False
+        self._when_written: dict[Callable[[], None], None] = {}
         self._reset()
         self.problem = _NOT_YET
         self._trouble = Trouble(_log)
@@ -65,10 +71,13 @@ class Connection:
         self._t: Any = None
         self._collector: Any = None
         self.open = False
+        self.backed_up = False
+        self._complaint = ""
 
     # -- what its owner does with it
 
     def add(self, link: Link) -> None:
+        link.connection = self
         self._links.append(link)
         if self.open:
             self._attach(link)
@@ -82,6 +91,23 @@ class Connection:
                 del self._by_pointer[pointer]
                 self._free(pointer)
         self.touch()
+        if self._is_part and not self._links:
+            self.close()
+
+    @property
+    def measuring(self) -> list[Link]:
+        """The links for which it is there."""
+        return [link for link in self._links if link.measures]
+
+    def part(self, name: str, links: Sequence[Link]) -> Connection:
+        """Another one to the same peers, which gets these links; for a connection that was lost."""
+        part = Connection(self._loop, self._peers, f"{self._container}-{name}", self._ended)
+        part._is_part = True
+        part._pipe.written_bytes = self.written_bytes  # links count on from there
+        for link in links:
+            self._links.remove(link)
+            part.add(link)
+        return part
 
     def start(self) -> None:
         self._dialler.dial()
@@ -109,6 +135,10 @@ class Connection:
     def touch(self) -> None:
         """Something was done with the engine: what comes of it goes out at the end of this round."""
         self._loop.before_waiting(self._pump)
+
+    def when_written(self, call: Callable[[], None]) -> None:
+        """Call it once, when something has been written or has come: there may be room for more then."""
+        self._when_written[call] = None
 
     @property
     def written_bytes(self) -> int:
@@ -190,9 +220,13 @@ class Connection:
         except OSError as error:
             self._lost(f"{self.url}: {with_hint(error_text(error.errno), self._peer)}")
             return
+        self.backed_up = not all_out
         if not all_out:
             return
         self._events()
+        calls, self._when_written = self._when_written, {}
+        for call in calls:
+            self._loop.post(call)
         if self._t is not None and lib.pn_transport_closed(self._t):
             self._lost(f"{self.url}: {self._why() or 'the connection ended'}")
 
@@ -246,10 +280,10 @@ class Connection:
             self._attach(link)
 
     def _on_close(self, event: Any) -> None:  # noqa: ARG002
-        text = condition_text(lambda: self._engine.remote_condition)
+        self._complaint = condition_text(lambda: self._engine.remote_condition)
         self._engine.close()
-        if not self._closing and text:
-            _log.warning("%s closes the connection: %s", self.url, text)
+        if not self._closing and self._complaint:
+            _log.warning("%s closes the connection: %s", self.url, self._complaint)
 
     def _on_link_open(self, event: Any) -> None:
         pointer = lib.pn_event_link(event)
@@ -318,13 +352,15 @@ class Connection:
     def _lost(self, reason: str) -> None:
         if not self._pipe.is_open and self._engine is None:
             return
-        was_open = self.open
+        was_open, stable = self.open, time.monotonic() > self._stable_at
+        # By the peer with a reason, or soon: for what came over it. A router that is stopped says nothing.
+        ended = was_open and (self._complaint or not stable)
         self._cancel_opening()
         self._pipe.close()
         attached = list(self._by_pointer.values())
         self._by_pointer = {}
         engine, collector, transport = self._engine, self._collector, self._transport
-        if was_open and time.monotonic() > self._stable_at:
+        if was_open and stable:
             self._dialler.forgive()
         self._reset()
         for link in attached:
@@ -344,6 +380,8 @@ class Connection:
             return
         self._trouble.tell(f"{'connection lost' if was_open else 'no connection'}: {reason}")
         self.problem = reason
+        if ended:
+            self._ended(self)
         self._dialler.dial_later()
 
 

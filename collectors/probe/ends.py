@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
+from collectors.amqp import MAX_FRAME_BYTES
 from collectors.paths import Path
 from collectors.probe.clock import Comparison, RunClock
 from collectors.probe.clocks import Answering, Asking
@@ -35,7 +36,14 @@ _HEARTBEAT_SECONDS: Final = 0.1
 class Connect(Protocol):
     """Gives the connection that ends of an endpoint and a role share."""
 
-    def __call__(self, endpoint: str, role: str, subscription: str | None = None) -> Connection: ...
+    def __call__(
+        self, endpoint: str, role: str, subscription: str | None = None, alone: str = ""
+    ) -> Connection: ...
+
+
+def _alone(path: Path) -> str:
+    """Long messages go over a connection of their own: others would have to wait until they are through."""
+    return path.flow if path.size[1] > MAX_FRAME_BYTES else ""
 
 
 class SendingEnd:
@@ -71,6 +79,7 @@ class Ends:
         self._guards: dict[str, Guard] = {}
         self._answering: dict[Connection, Answering] = {}
         self._asking: dict[Connection, Asking] = {}
+        self._asking_for: dict[Receiver, Asking] = {}
         self._comparisons: defaultdict[str, dict[str, Comparison]] = defaultdict(dict)  # by flow, by stream
         self.receivers: Final = [self._receiver(spec) for spec in specs[1]]
         self.senders: Final = [self._sender(spec, warm_up=warm_up) for spec in specs[0]]
@@ -98,7 +107,7 @@ class Ends:
 
     def _one_sender(self, spec: SenderSpec, schedule: Schedule, *, warmup: bool) -> Sender:
         path, run, now = spec.paths[0], new_run(), self.clock.now_ns()
-        connection = self._connection(path.source, "sender")
+        connection = self._connection(path.source, "sender", alone=_alone(path))
         guard = Guard(path.max_backlog, all_receivers=path.multicast and path.via is not None)
         self._guards[f"{run:016x}"] = guard
         headers = [header_for(p, "sender", spec.name, run, now, warmup=warmup) for p in spec.paths]
@@ -119,15 +128,13 @@ class Ends:
         )
         connection.add(sender)
         if self._compare and connection not in self._answering:
-            self._answering[connection] = Answering(
-                connection, self.clock.now_ns, self._heard, lambda: self._moved(connection)
-            )
+            self._answering[connection] = Answering(connection, self.clock.now_ns, self._heard, self._moved)
         return sender
 
     def _receiver(self, spec: ReceiverSpec) -> Receiver:
         path, run = spec.path, new_run()
         subscription = path.subscription and f"{path.subscription}-{spec.name}"
-        connection = self._connection(path.target, "receiver", subscription)
+        connection = self._connection(path.target, "receiver", subscription, _alone(path))
         if self._compare and connection not in self._asking:
             self._asking[connection] = Asking(connection, self.clock.now_ns, self._told)
         asking = self._asking.get(connection)
@@ -146,6 +153,8 @@ class Ends:
             answers_to=asking.answers_to if asking else lambda _stream, _address: None,
         )
         connection.add(receiver)
+        if asking:
+            self._asking_for[receiver] = asking  # wherever the receiver's link may be
         return receiver
 
     # -- clocks, and who has been heard of
@@ -157,10 +166,10 @@ class Ends:
         answering = self._answering.get(connection)
         return answering.address if answering else None
 
-    def _moved(self, connection: Connection) -> None:
+    def _moved(self) -> None:
+        """Answers come elsewhere now."""
         for end in self.senders if not self._over else ():
-            if self._connection(end.path.source, "sender") is connection:
-                end.sender.renew_templates()
+            end.sender.renew_templates()
 
     def _heard(self, stream: str, receiver: str, highest: int) -> bool:
         guard = self._guards.get(stream)
@@ -180,7 +189,7 @@ class Ends:
         self.loop.call_in(_ASK_SECONDS, self._ask)
         self._asked += 1
         for receiver in self.receivers:
-            asking = self._asking.get(receiver.connection)
+            asking = self._asking_for.get(receiver)
             if asking is None:
                 continue
             if self._asked % 5 == 1:
@@ -261,7 +270,7 @@ class Ends:
         elif warmup.finished and not warmup.unsettled:
             warmup.publish(bye=True)
             end.warmup = None
-            self._connection(end.path.source, "sender").remove(warmup)
+            warmup.connection.remove(warmup)
 
     @property
     def finished(self) -> bool:
@@ -307,10 +316,9 @@ class Ends:
     def detach(self) -> None:
         """Take the links off their connections, for others to come."""
         for end in self.senders:
-            connection = self._connection(end.path.source, "sender")
             for sender in (end.warmup, end.sender):
                 if sender is not None:
-                    connection.remove(sender)
+                    sender.connection.remove(sender)
         for receiver in self.receivers:
             receiver.connection.remove(receiver)
         for connection, answering in self._answering.items():

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collectors.probe.connection import Connection
 
 
 class Link(Protocol):
     """A link of a connection; it is made anew whenever the connection is."""
+
+    connection: Connection  # which it is on: it is put on another one when too many fail together
+    measures: bool  # and may be what the connection fails of; otherwise it stays where it is
 
     def attach(self, session: Any) -> Any:
         """Make the engine's link in this session, not opened yet."""

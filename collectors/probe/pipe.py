@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import socket
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from cproton_ffi import ffi, lib
 
 from collectors.probe.loop import Handler, Loop
 
 _BUFFER_BYTES: Final = 1 << 18
+_buffers: Final[WeakKeyDictionary[Loop, bytearray]] = WeakKeyDictionary()
 
 
 class Pipe:
@@ -20,12 +22,9 @@ class Pipe:
         self._socket: socket.socket | None = None
         self._transport: Any = None  # the engine's own object
         self._wants_write = True
-        self._in = bytearray(_BUFFER_BYTES)
-        self._in_c = ffi.from_buffer(self._in)
-        self._in_view = memoryview(self._in)
-        self._out = bytearray(_BUFFER_BYTES)
-        self._out_c = ffi.from_buffer(self._out)
-        self._out_view = memoryview(self._out)
+        # Nothing stays in it: all that have the same loop take turns.
+        buffer = _buffers.setdefault(loop, bytearray(_BUFFER_BYTES))
+        self._buffer_c, self._view = ffi.from_buffer(buffer), memoryview(buffer)
         self.written_bytes = 0  # to all sockets together
 
     @property
@@ -53,11 +52,11 @@ class Pipe:
         if self._socket is None or capacity <= 0:
             return None
         try:
-            count = self._socket.recv_into(self._in_view, min(capacity, _BUFFER_BYTES))
+            count = self._socket.recv_into(self._view, min(capacity, _BUFFER_BYTES))
         except BlockingIOError:
             return None
         if count:
-            lib.pn_transport_push(self._transport, self._in_c, count)
+            lib.pn_transport_push(self._transport, self._buffer_c, count)
         else:
             lib.pn_transport_close_tail(self._transport)
         return count
@@ -68,9 +67,9 @@ class Pipe:
             pending = lib.pn_transport_pending(self._transport)
             if pending <= 0:
                 break
-            count = lib.pn_transport_peek(self._transport, self._out_c, min(pending, _BUFFER_BYTES))
+            count = lib.pn_transport_peek(self._transport, self._buffer_c, min(pending, _BUFFER_BYTES))
             try:
-                written = self._socket.send(self._out_view[:count])
+                written = self._socket.send(self._view[:count])
             except BlockingIOError:
                 self._watch(writable=True)
                 return False

@@ -21,6 +21,7 @@ from collectors.probe.ends import Ends, SendingEnd
 from collectors.probe.journal import FileJournals, Journals, MemoryJournals
 from collectors.probe.limits import RateCap
 from collectors.probe.loop import Loop
+from collectors.probe.parting import Parting
 from collectors.probe.publisher import Sink, new_run
 from collectors.probe.receiver import Receiver
 from collectors.probe.specs import receiver_specs, sender_specs
@@ -61,7 +62,8 @@ class Prober:
         self.loop: Final = Loop()
         self._endpoints, self._sink, self._settings = endpoints, sink, settings
         self._cap = RateCap(settings.max_rate)
-        self._connections: dict[tuple[str, str], Connection] = {}
+        self._connections: dict[tuple[str, str, str], Connection] = {}
+        self._parting = Parting()
         self._specs = sender_specs(send, settings.numbers), receiver_specs(receive, settings.numbers)
         self._ends = self._new_ends(warm_up=True)
         self._worker = Worker("probe", self._run, again=False)
@@ -115,7 +117,7 @@ class Prober:
             return problem
         for end in self.senders:
             if not end.sender.link_up:
-                problem = self._connection(end.path.source, "sender").problem or end.sender.problem
+                problem = end.sender.connection.problem or end.sender.problem
                 return f"path {end.path.name}: sender {end.name} is not attached: {problem}"
         for receiver in self.receivers:
             if not receiver.link_up:
@@ -125,20 +127,30 @@ class Prober:
 
     def problems(self) -> list[str]:
         """What keeps connections from being made."""
-        found = [each.problem for each in self._connections.values() if not (each.open or each.closed)]
+        found = [each.problem for each in self._all_connections() if not (each.open or each.closed)]
         return sorted({problem for problem in found if problem})
 
     # -- its parts
 
-    def _connection(self, endpoint: str, role: str, subscription: str | None = None) -> Connection:
-        """One for all ends of a role; a durable subscription has its own, by whose name it is known."""
-        key = endpoint, subscription or role
+    def _connection(
+        self, endpoint: str, role: str, subscription: str | None = None, alone: str = ""
+    ) -> Connection:
+        """One for all ends of a role, but for those that are `alone` on one by a name.
+
+        A durable subscription has its own, by whose name it is known.
+        """
+        key = endpoint, role, subscription or alone
         if key not in self._connections:
             config = self._endpoints[endpoint]
             container = f"inflight-{role}-{self._settings.site}-{endpoint}"
             container += f"-{subscription}" if subscription else f"-{new_run():016x}"
-            self._connections[key] = Connection(self.loop, lambda: _peers(config), container)
+            self._connections[key] = Connection(
+                self.loop, lambda: _peers(config), container, self._parting.ended
+            )
         return self._connections[key]
+
+    def _all_connections(self) -> list[Connection]:
+        return self._parting.and_parts(self._connections.values())
 
     def _new_ends(self, *, warm_up: bool) -> Ends:
         folder = self._settings.journals
@@ -212,13 +224,13 @@ class Prober:
             self.loop.call_in(0.02, self._wait_for_last)
             return
         self._ends.bye()
-        for connection in self._connections.values():
+        for connection in self._all_connections():
             connection.close()
         self._end_by = time.monotonic() + _CLOSE_SECONDS
         self._wait_for_close()
 
     def _wait_for_close(self) -> None:
-        left = [connection for connection in self._connections.values() if not connection.closed]
+        left = [connection for connection in self._all_connections() if not connection.closed]
         if left and time.monotonic() < self._end_by:
             self.loop.call_in(0.02, self._wait_for_close)
             return

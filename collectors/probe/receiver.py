@@ -39,6 +39,8 @@ _HELLO_BYTES: Final = 64
 class Receiver:
     """One link; whatever comes on it is accepted (or, if it is none of ours, released on request)."""
 
+    measures = True
+
     def __init__(
         self,
         connection: Connection,
@@ -58,7 +60,7 @@ class Receiver:
         `comparisons` is shared by a process's receivers of the flow, which have one clock: competing ones may
         take turns so that each hears one sender only, and yet a window asks each of them for every clock.
         """
-        self.connection: Final = connection
+        self.connection = connection
         self.path: Final = path
         self.name: Final = name
         self.dynamic_address: str | None = None

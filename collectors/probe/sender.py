@@ -30,6 +30,7 @@ from collectors.records import SECOND_NS, UnsentReason, flow_hash
 
 _TICK_NS: Final = 500_000  # what is due within it goes out together
 _BURST: Final = 1_000  # messages in one go, then the socket's turn
+_BURST_BYTES: Final = 1 << 18  # of which no more than the first message goes beyond this
 _STATES: Final = {
     c.PN_ACCEPTED: CODES["accepted"],
     c.PN_REJECTED: CODES["rejected"],
@@ -40,6 +41,8 @@ _STATES: Final = {
 
 class Sender:
     """One stream of numbers on one link; the link may come and go, the stream goes on."""
+
+    measures = True
 
     def __init__(
         self,
@@ -57,7 +60,7 @@ class Sender:
         warmup: bool = False,
         reply_to: Callable[[], str | None] = lambda: None,
     ) -> None:
-        self._loop, self._connection, self._path = loop, connection, path
+        self._loop, self.connection, self._path = loop, connection, path
         self._schedule, self._publisher, self._cap = schedule, publisher, cap
         self._clock, self._run, self._warmup, self._reply_to = clock, run, warmup, reply_to
         self._journal = journal
@@ -72,6 +75,7 @@ class Sender:
         self._unsettled: dict[Any, int] = {}  # the engine's delivery: number
         self._written = Written()  # of presettled ones
         self._templates: list[tuple[Template, Any]] = []
+        self._longest = 1  # bytes of the longest of them
         self._choice = random.Random(run)  # noqa: S311 -- sizes
         self._timer: Timer | None = None
         self.ledger: Final = SenderLedger(clock.now_ns() // SECOND_NS)
@@ -113,7 +117,7 @@ class Sender:
         link.target.address = self._path.address
         presettled = self._path.presettled
         link.snd_settle_mode = EngineLink.SND_SETTLED if presettled else EngineLink.SND_UNSETTLED
-        self._session = session
+        self._session = session._impl  # noqa: SLF001 -- the engine's own object
         return link
 
     def on_open(self, link: Any) -> None:
@@ -152,7 +156,7 @@ class Sender:
         self._unsettled.clear()
         if self._path.presettled:
             # No new mark: the engine's count of what is left to write is gone with the connection.
-            self._written.advance(self._connection.written_bytes)
+            self._written.advance(self.connection.written_bytes)
             for seq in self._written.lost(self.ledger.next_seq):
                 self.ledger.settle(seq, UNSETTLED, final=False)
 
@@ -168,9 +172,9 @@ class Sender:
             self._journal.write(self.ledger, self._written.below)
 
     def _mark_written(self) -> None:
-        out = self._connection.written_bytes
+        out = self.connection.written_bytes
         if self._link is not None and not lib.pn_link_queued(self._link):
-            self._written.mark(out + self._connection.pending_bytes(), self.ledger.next_seq)
+            self._written.mark(out + self.connection.pending_bytes(), self.ledger.next_seq)
         self._written.advance(out)
 
     def _make_templates(self) -> None:
@@ -184,6 +188,7 @@ class Sender:
         )
         made = [Template(body, size, properties) for size in sizes(*self._path.size)]
         self._templates = [(template, ffi.from_buffer(template.buffer)) for template in made]
+        self._longest = max(len(template.buffer) for template in made)
 
     def renew_templates(self) -> None:
         """The address for answers is another one."""
@@ -230,7 +235,15 @@ class Sender:
     def _obstacle(self) -> UnsentReason:
         if not self.link_up:
             return "no_connection"
-        return "guard" if self.has_credit else "no_credit"  # with credit, it is the host's rate cap
+        if not self.has_credit or self._held:
+            return "no_credit"
+        return "guard"  # with credit, it is the host's rate cap
+
+    @property
+    def _held(self) -> bool:
+        """Whether what was sent before is still here: the rest waits, and is not lost with the connection."""
+        here = lib.pn_session_outgoing_bytes(self._session) if self._session is not None else 0
+        return self.connection.backed_up or here > _BURST_BYTES
 
     def _send_due(self) -> None:
         if self.finished:
@@ -240,16 +253,20 @@ class Sender:
         if not unpaced:
             self.backlog.collect(now, self._obstacle())
         link = self._link
-        if link is None:
+        if link is None or not (unpaced or self.backlog.waiting):
             return
-        room = min(lib.pn_link_credit(link), self._cap.room(now), _BURST)
+        if self._held:
+            self.connection.when_written(self._send_due)
+            return
+        burst = min(_BURST, max(1, _BURST_BYTES // self._longest))
+        room = min(lib.pn_link_credit(link), self._cap.room(now), burst)
         room = self.backlog.take_unpaced(now, room) if unpaced else min(room, len(self.backlog.waiting))
         if room <= 0:
             return
         self._cap.take(room)
         while room:
             room -= self._send_within_second(link, room)
-        self._connection.touch()
+        self.connection.touch()
         if lib.pn_link_credit(link) > 0 and (self.backlog.waiting or unpaced):
             self._loop.post(self._send_due)  # the socket's turn first
 

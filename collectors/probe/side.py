@@ -23,8 +23,10 @@ _names: Final = itertools.count()
 class _Side:
     """What a question's link and an answer's have in common."""
 
+    measures = False
+
     def __init__(self, connection: Connection, name: str) -> None:
-        self._connection, self._name = connection, name
+        self.connection, self._name = connection, name
         self._link: Any = None
         self._refused = False
 
@@ -76,7 +78,7 @@ class Inlet(_Side):
         if address:
             self.address, self._link = address, link
             lib.pn_link_flow(link, _CREDIT)
-            self._connection.touch()
+            self.connection.touch()
             self._opened()
 
     def on_delivery(self, delivery: Any) -> None:
@@ -140,5 +142,5 @@ class Outlet(_Side):
         delivery = self._wrapper.delivery(str(next(_names)))
         lib.pn_link_send(self._link, ffi.from_buffer(data), len(data))
         delivery.settle()
-        self._connection.touch()
+        self.connection.touch()
         return True

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import select
 import socket
 import threading
 import time
+from collections.abc import Callable
 
 from proton import Condition, Connection, Endpoint, Transport
 
@@ -32,6 +34,38 @@ class Peer(threading.Thread):
 
     def _serve(self, client: socket.socket) -> None:
         raise NotImplementedError
+
+
+class Between(Peer):
+    """Passes bytes on between probes and a router, as `_filter` lets it."""
+
+    def __init__(self, port: int) -> None:
+        super().__init__()
+        self._to = port
+        self.active, self.done = True, 0
+        self.deaf = False  # nothing is read of what probes send
+        self.cut = False  # the connections end
+
+    def _filter(self) -> Callable[[bytes], bytes]:
+        """For one connection: what to pass on instead; nothing cuts it."""
+        raise NotImplementedError
+
+    def _serve(self, client: socket.socket) -> None:
+        passed_on = self._filter()
+        with (
+            client,
+            socket.create_connection(("127.0.0.1", self._to)) as router,
+            contextlib.suppress(OSError),
+        ):
+            while not self.cut:
+                sources = [router] if self.deaf else [client, router]
+                for source in select.select(sources, [], [], 0.1)[0]:
+                    data = source.recv(1_024)
+                    if data and self.active:
+                        data = passed_on(data)
+                    if not data:
+                        return
+                    (router if source is client else client).sendall(data)
 
 
 class Evil(Peer):

@@ -264,6 +264,8 @@ class Sender:
         if room <= 0:
             return
         self._cap.take(room)
+        if self._path.presettled:
+            self._mark_written()  # in a rush there is no other moment at which nothing waits here
         while room:
             room -= self._send_within_second(link, room)
         self.connection.touch()

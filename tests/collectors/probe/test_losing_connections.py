@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import random
-import select
-import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +11,7 @@ from typing import Any
 import pytest
 from certificates import Authority
 from helpers import wait_until
-from peers import Evil, Peer
+from peers import Between, Evil
 from standin_clients import StandIn
 
 from collectors.probe import clock as clocks
@@ -59,36 +56,7 @@ def test_router_dies_and_another_takes_over(tmp_path: Path, run: Any, *, presett
     assert measured.prober.senders[0].sender.unsettled == 0
 
 
-class _Between(Peer):
-    """Passes bytes on between probes and a router, as `_filter` lets it."""
-
-    def __init__(self, port: int) -> None:
-        super().__init__()
-        self._to = port
-        self.active, self.done = True, 0
-
-    def _filter(self) -> Callable[[bytes], bytes]:
-        """For one connection: what to pass on instead; nothing cuts it."""
-        raise NotImplementedError
-
-    def _serve(self, client: socket.socket) -> None:
-        passed_on = self._filter()
-        with (
-            client,
-            socket.create_connection(("127.0.0.1", self._to)) as router,
-            contextlib.suppress(OSError),
-        ):
-            while True:
-                for source in select.select([client, router], [], [], 1)[0]:
-                    data = source.recv(1_024)
-                    if data and self.active:
-                        data = passed_on(data)
-                    if not data:
-                        return
-                    (router if source is client else client).sendall(data)
-
-
-class _Cutter(_Between):
+class _Cutter(Between):
     """Cuts each connection after so many bytes."""
 
     def __init__(self, port: int, seed: int) -> None:
@@ -304,7 +272,7 @@ def test_a_peer_whose_words_are_no_text_is_left_for_the_next(router: StandIn, ru
     evil.close()
 
 
-class _Garbler(_Between):
+class _Garbler(Between):
     """Lets dynamic addresses come as no text."""
 
     def _filter(self) -> Callable[[bytes], bytes]:

@@ -1,4 +1,4 @@
-"""`inflight check --live`: logs in everywhere, sends one message along each path, and tells what to mend."""
+"""`inflight check --live`: logs in everywhere, sends a message along each path, and tells what to mend."""
 
 from __future__ import annotations
 

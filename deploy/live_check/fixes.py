@@ -88,6 +88,17 @@ def address_setting(match: str) -> str:
     )
 
 
+def fan_out(address: str) -> str:
+    """For an address whose messages go to one of its receivers, and are to go to all."""
+    return (
+        "on the routers, where the address is theirs:\n"
+        f"  address {{ prefix: {address}; distribution: multicast }}\n"
+        "on an Artemis, in broker.xml, under <addresses>, with no queue of its own:\n"
+        f'  <address name="{address}"><multicast/></address>\n'
+        "or give the path one target in the config"
+    )
+
+
 def kafka_rights(user: str, rights: Iterable[tuple[str, str]]) -> str:
     """Kafka's own commands, a line for each topic."""
     lines = [

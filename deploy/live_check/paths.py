@@ -1,4 +1,4 @@
-"""Does one message get through, along each path?"""
+"""Does a message get through, along each path, and to all targets of a fan-out?"""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import contextlib
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, Final, Literal
 
 from proton import Message, ProtonException, Timeout
@@ -22,6 +23,7 @@ from deploy.live_check.result import Checked
 _SECONDS: Final = 5.0
 _TTL_SECONDS: Final = 10.0
 _TURN_SECONDS: Final = 0.2
+_FAN_OUT_TIMES: Final = 4  # messages, until one has come to all targets
 _UNAUTHORIZED: Final = "amqp:unauthorized-access"
 
 Step = Literal["receive", "send", "arrive"]
@@ -40,13 +42,19 @@ def check_paths(config: Config) -> Iterator[Checked]:
             yield checked
             if checked.ok:
                 good.add(name)
+    flows: dict[str, list[Path]] = {}
     for path in found.values():
-        what = f"path {path.name}"
+        source, target = config.endpoints[path.source], config.endpoints[path.target]
         if missing := {path.source, path.target} - good:
-            yield fixes.failed(what, f"not tried: no login at {', '.join(sorted(missing))}", "")
+            text = f"not tried: no login at {', '.join(sorted(missing))}"
+            yield fixes.failed(f"path {path.name}", text, "")
+        elif path.subscription:
+            yield _attach(path, source, target)
         else:
-            attempt = _attach if path.subscription else _try
-            yield attempt(path, config.endpoints[path.source], config.endpoints[path.target])
+            flows.setdefault(path.flow, []).append(path)
+    for paths in flows.values():
+        targets = [config.endpoints[path.target] for path in paths]
+        yield from _try(paths, config.endpoints[paths[0].source], targets)
 
 
 def _logins(name: str, endpoint: Endpoint) -> Iterator[Checked]:
@@ -88,17 +96,64 @@ def _kind(text: str) -> Any:
     return "lost"
 
 
-def _try(path: Path, source: Endpoint, target: Endpoint) -> Checked:
-    what = f"path {path.name}"
-    receiving = _Receiving(path, target)
-    step: Step = "receive"
+def _try(paths: list[Path], source: Endpoint, targets: list[Endpoint]) -> Iterator[Checked]:
+    """All paths of a flow at once: each target of a fan-out is to get each message."""
+    nonce = f"inflight-check-{uuid.uuid4()}"
+    receiving = [_Receiving(path, target, nonce) for path, target in zip(paths, targets, strict=True)]
     try:
-        receiving.attached()
-        step = "send"
+        there = []
+        for one in receiving:
+            if problem := _problem(one.path, "receive", one.attached):
+                yield problem
+            else:
+                there.append(one)
+        if there:
+            yield from _send_to(there, source, nonce)
+    finally:
+        for one in receiving:
+            one.end()
+
+
+def _send_to(receiving: list[_Receiving], source: Endpoint, nonce: str) -> Iterator[Checked]:
+    """Until a message has come everywhere; a mesh needs a moment to know all receivers of a fan-out."""
+    most = _FAN_OUT_TIMES if len(receiving) > 1 else 1
+    sent: list[str] = []
+    while len(sent) < most:
+        sent.append(f"{nonce} {len(sent)}")
         began = time.monotonic()
-        _send(path, source, receiving.nonce)
-        step = "arrive"
-        receiving.arrived()
+        if problem := _problem(receiving[0].path, "send", lambda: _send(receiving[0].path, source, sent[-1])):
+            for one in receiving:
+                yield replace(problem, what=f"path {one.path.name}")
+            return
+        until = time.monotonic() + _SECONDS / most
+        if all(one.arrived(sent[-1], until) for one in receiving):
+            for one in receiving:
+                took = (one.came[sent[-1]] - began) * 1000
+                yield fixes.passed(f"path {one.path.name}", f"a message took {took:.1f} ms")
+            return
+    for one in receiving:
+        yield _incomplete(one, receiving, len(sent))
+
+
+def _incomplete(one: _Receiving, receiving: list[_Receiving], sent: int) -> Checked:
+    what = f"path {one.path.name}"
+    came = sum(len(each.came) for each in receiving)
+    if len(one.came) == sent:
+        return fixes.passed(what, f"{sent} messages arrived")
+    if one.error is not None:
+        return fixes.failed(what, f"the connection failed while it was to arrive: {one.error}", "")
+    if len(receiving) > 1 and came == sent:
+        got = ", ".join(f"{each.path.target} {len(each.came)}" for each in receiving)
+        text = f"{sent} messages were sent, and each went to one target only, not to all: {got}"
+        return fixes.failed(what, text, fixes.fan_out(one.path.address))
+    return fixes.failed(what, _TIMEOUTS["arrive"], _lead(one.path))
+
+
+def _problem(path: Path, step: Step, do: Callable[[], object]) -> Checked | None:
+    """What is wrong with a step, if it is."""
+    what = f"path {path.name}"
+    try:
+        do()
     except LinkDetached as error:
         return _refused(path, error, step)
     except SendException as error:
@@ -107,9 +162,7 @@ def _try(path: Path, source: Endpoint, target: Endpoint) -> Checked:
         return fixes.failed(what, _TIMEOUTS[step], _lead(path))
     except (ProtonException, OSError) as error:
         return fixes.failed(what, f"the connection failed while it was to {step}: {error}", "")
-    finally:
-        receiving.end()
-    return fixes.passed(what, f"a message took {(time.monotonic() - began) * 1000:.1f} ms")
+    return None
 
 
 def _attach(path: Path, source: Endpoint, target: Endpoint) -> Checked:
@@ -117,26 +170,24 @@ def _attach(path: Path, source: Endpoint, target: Endpoint) -> Checked:
 
     The receiving link is a passing one, so that the subscription is neither made nor taken from its receiver.
     """
-    what = f"path {path.name}"
-    step: Step = "receive"
-    try:
-        with contextlib.ExitStack() as open_ones:
-            receiving = _connect_any(target)
-            open_ones.callback(_close, receiving)
-            receiving.create_receiver(path.receive_address, credit=0)
-            step = "send"
-            sending = _connect_any(source)
-            open_ones.callback(_close, sending)
-            sender = sending.create_sender(path.address)
-            sending.wait(lambda: sender.link.credit > 0, timeout=_SECONDS)
-    except LinkDetached as error:
-        return _refused(path, error, step)
-    except Timeout:
-        return fixes.failed(what, _TIMEOUTS[step], _lead(path))
-    except (ProtonException, OSError) as error:
-        return fixes.failed(what, f"the connection failed while it was to {step}: {error}", "")
-    return fixes.passed(
-        what, "both ends may attach; no message was sent, as its durable subscription would keep it"
+    with contextlib.ExitStack() as open_ones:
+
+        def connect(endpoint: Endpoint) -> BlockingConnection:
+            connection = _connect_any(endpoint)
+            open_ones.callback(_close, connection)
+            return connection
+
+        def send() -> None:
+            connection = connect(source)
+            sender = connection.create_sender(path.address)
+            connection.wait(lambda: sender.link.credit > 0, timeout=_SECONDS)
+
+        problem = _problem(
+            path, "receive", lambda: connect(target).create_receiver(path.receive_address, credit=0)
+        ) or _problem(path, "send", send)
+    return problem or fixes.passed(
+        f"path {path.name}",
+        "both ends may attach; no message was sent, as its durable subscription would keep it",
     )
 
 
@@ -165,11 +216,11 @@ def _lead(path: Path) -> str:
     )
 
 
-def _send(path: Path, source: Endpoint, nonce: str) -> None:
+def _send(path: Path, source: Endpoint, text: str) -> None:
     connection = _connect_any(source)
     try:
-        sender = connection.create_sender(path.address, name=f"{nonce}-out")
-        message = Message(body=nonce, durable=path.durable, priority=path.priority)
+        sender = connection.create_sender(path.address, name=text)
+        message = Message(body=text, durable=path.durable, priority=path.priority)
         message.ttl = _TTL_SECONDS
         sender.send(message, timeout=_SECONDS)
     finally:
@@ -179,56 +230,63 @@ def _send(path: Path, source: Endpoint, nonce: str) -> None:
 class _Receiving:
     """The receiver, in a thread of its own: credit must go out while the sender waits for it."""
 
-    def __init__(self, path: Path, target: Endpoint) -> None:
-        self.nonce = f"inflight-check-{uuid.uuid4()}"
-        self._path, self._target = path, target
-        self._attached, self._arrived, self._end = (threading.Event() for _ in range(3))
-        self._error: Exception | None = None
+    def __init__(self, path: Path, target: Endpoint, nonce: str) -> None:
+        self.path: Final = path
+        self._target, self._nonce = target, nonce
+        self.came: dict[str, float] = {}  # the check's own messages: when each did
+        self.error: Exception | None = None
+        self._changed = threading.Condition()
+        self._attached = self._end = False
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
     def attached(self) -> None:
-        self._wait(self._attached)
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._attached or self.error, _SECONDS):
+                raise Timeout
+        if self.error:
+            raise self.error
 
-    def arrived(self) -> None:
-        self._wait(self._arrived)
+    def arrived(self, text: str, until: float) -> bool:
+        with self._changed:
+            left = max(0.0, until - time.monotonic())
+            self._changed.wait_for(lambda: text in self.came or self.error, left)
+            return text in self.came
 
     def end(self) -> None:
-        self._end.set()
+        self._end = True
         self._thread.join(_SECONDS)
-
-    def _wait(self, event: threading.Event) -> None:
-        if not event.wait(_SECONDS):
-            raise self._error or Timeout
-        if self._error:
-            raise self._error
 
     def _run(self) -> None:
         try:
             connection = _connect_any(self._target)
             try:
-                name = f"{self.nonce}-in"
-                receiver = connection.create_receiver(self._path.receive_address, credit=1, name=name)
-                self._attached.set()
+                name = f"{self._nonce}-in"
+                receiver = connection.create_receiver(self.path.receive_address, credit=1, name=name)
+                with self._changed:
+                    self._attached = True
+                    self._changed.notify_all()
                 self._receive(receiver)
             finally:
                 _close(connection)
         except Exception as error:  # noqa: BLE001 -- raised in the thread that waits
-            self._error = error
-            self._attached.set()
-            self._arrived.set()
+            with self._changed:
+                self.error = error
+                self._changed.notify_all()
 
     def _receive(self, receiver: Any) -> None:
-        while not self._end.is_set():
+        while not self._end:
             try:
                 message = receiver.receive(timeout=_TURN_SECONDS)
             except Timeout:
                 continue
-            if message.body == self.nonce:
+            if isinstance(message.body, str) and message.body.startswith(self._nonce):
                 receiver.accept()
-                self._arrived.set()
-                return
-            receiver.release(delivered=False)
+                with self._changed:
+                    self.came[message.body] = time.monotonic()
+                    self._changed.notify_all()
+            else:
+                receiver.release(delivered=False)
             receiver.flow(1)
 
 

@@ -94,6 +94,48 @@ def test_a_path_that_leads_nowhere(router_line: Network) -> None:
     assert '<address-setting match="inflight.#">' in failed.fix
 
 
+FAN_OUT = {
+    # What is sent to, and whether each of two receivers at the broker gets each message.
+    "inflight.check.queue": False,
+    "multicast.inflight.check": True,
+}
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("address", FAN_OUT)
+def test_each_target_of_a_fan_out_gets_each_message(artemis: Artemis, address: str) -> None:
+    """A queue's receivers share its messages: a fan-out over it would lose half at each, and is told so."""
+    config = {
+        "version": 1,
+        "site": "s",
+        "endpoints": {name: {"url": artemis.amqp_url} for name in ("a", "L", "M")},
+        "paths": {"news": {"from": "a", "to": ["L", "M"], "address": address}},
+    }
+    found = [checked for checked in check_paths(parsed(config)) if checked.what.startswith("path ")]
+    assert [checked.what for checked in found] == ["path news/L", "path news/M"]
+    assert [checked.ok for checked in found] == [FAN_OUT[address]] * 2, found
+    if not FAN_OUT[address]:
+        text = "4 messages were sent, and each went to one target only, not to all: L 2, M 2"
+        assert {checked.text for checked in found} == {text}
+        assert f'<address name="{address}"><multicast/></address>' in found[0].fix
+
+
+@pytest.mark.e2e
+def test_a_fan_out_over_a_line_of_routers(router_line: Network) -> None:
+    """Right by a multicast address; by one whose nearest receiver gets all, the farther one is told."""
+    config = config_of(router_line)
+    flow = {"from": "A", "to": ["B", "C"]}
+    config["paths"] = {
+        "right": {**flow, "address": "multicast/inflight.check"},
+        "wrong": {**flow, "address": "closest/inflight.check"},
+    }
+    found = failures(list(check_paths(parsed(config))))
+    assert {*found} == {"path wrong/C"}
+    failed = found["path wrong/C"]
+    assert failed.text == "4 messages were sent, and each went to one target only, not to all: B 4, C 0"
+    assert "address { prefix: closest/inflight.check; distribution: multicast }" in failed.fix
+
+
 @pytest.mark.e2e
 def test_a_durable_subscription_is_looked_at_and_left_alone(artemis: Artemis) -> None:
     """Its links are tried without a message: nothing waits in the topic's queues, none is made."""

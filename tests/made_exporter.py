@@ -65,6 +65,7 @@ class Served:
     def put_line(self, *, b_up: bool = True) -> None:
         """Routers A, B and C in a line, and a broker with two queues."""
         routers = [{"kind": "router", "router": name, "up": b_up or name != "B"} for name in "ABC"]
+        routers[2]["reason"] = None if b_up else "cut off from A"
         edges = [{"kind": "edge", "source": a, "target": b, "up": b_up, "cost": 1} for a, b in ("AB", "BC")]
         self.put_router("", "mesh", routers + edges)
         for name, peer in (("A", "B"), ("B", "A"), ("C", "B")):

@@ -14,7 +14,11 @@ from deploy.errors import Finding
 @click.argument(
     "file", type=click.Path(path_type=Path), envvar="INFLIGHT_CONFIG", default="inflight.yaml", required=False
 )
-@click.option("--live", is_flag=True, help="Also log in everywhere and send a message along each path, to all of its targets.")
+@click.option(
+    "--live",
+    is_flag=True,
+    help="Also log in everywhere and send a message along each path, to all of its targets.",
+)
 def command(file: Path, *, live: bool) -> None:
     """Tell every mistake in FILE at once, with line, key and reason.
 

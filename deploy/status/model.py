@@ -81,7 +81,6 @@ def _mesh(found: Status, mesh: MeshView, *, one_mesh: bool) -> None:
             found.findings.append(Finding("bad", router, f"does not answer: {reason}"))
         found.routers.append({"mesh": mesh.mesh, "router": router, "up": False, **_NO_ROUTER})
     for router, view in mesh.views.items():
-        seconds = mesh.seconds(router)
         cut_off = mesh.cut_off.get(router)
         tallied = mesh.tallied[router]
         seconds = tallied.interval_ns / 1e9

@@ -162,6 +162,7 @@ def test_shows_mesh_and_queues(page: Page, served: Served) -> None:
     served.put_line(b_up=False)
     page.wait("document.querySelector('#routers').innerText.includes('DOWN')", "the dead router")
     assert page.evaluate("document.querySelectorAll('#graph line.down').length") == 2
+    assert page.evaluate("document.querySelector('#routers td.warn').innerText") == "up: cut off from A"
 
 
 def test_tells_events_and_maintenance(page: Page, served: Served) -> None:

@@ -58,6 +58,7 @@ def test_fits_80_columns_whatever_comes(served: Served) -> None:
     assert max(map(cell_len, lines)) <= 80
     assert any("123M" in line or "123.5M" in line for line in lines)
     assert sum("DOWN" in line for line in lines) == 3  # a router and its two links
+    assert [line.split()[0] for line in lines if "cut off from A" in line] == ["C"]
     assert any("orders" in line and "12" in line for line in lines)
 
 

@@ -110,6 +110,26 @@ def test_a_router_is_upgraded_from_dispatch_to_skupper(tmp_path: Path, watch: Wa
         assert bad_replies(watching) == {}
 
 
+@pytest.mark.e2e
+def test_a_real_router_between_two_urls_is_killed(
+    program: Program, tmp_path: Path, watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """B is down; A and C are up all the time, C cut off from A until B is back."""
+    monkeypatch.setattr("deploy.embedded.network.real_program", lambda: program)
+    with Supervisor(tmp_path) as supervisor:
+        network = Network(supervisor, kafka=False, artemis=False).start()
+        watching = watch(urls=[network.routers[name].url for name in "AC"])
+        wait_until(lambda: watching.views and watching.views[-1].settled, 20, "all to be seen")
+        cut = {"router": "C", "from": "A"}
+        network.routers["B"].kill()
+        wait_until(lambda: watching.value("router_up", router="B") == 0, 20, "B to be down")
+        wait_until(lambda: watching.value("router_cut_off", **cut) == 1, 20, "C to be cut off")
+        network.routers["B"].start()
+        wait_until(lambda: watching.value("router_cut_off", **cut) is None, 40, "C to be reached again")
+        wait_until(lambda: watching.value("router_up", router="B") == 1, 20, "B to be back")
+        assert {router for view in watching.views for router in view.down} == {"B"}
+
+
 def bad_replies(watching: Any) -> dict[str, float]:
     """Replies that could not be used, by reason; on a busy machine one may come late."""
     return {

@@ -188,9 +188,9 @@ def test_few_requests_wait_at_once_and_slow_routers_hold_no_places() -> None:
     assert len(polling.take(poll.PATIENCE_NS, 10_000)) == poll.WINDOW
 
 
-@pytest.mark.parametrize(("at_once", "own"), [(1, 1), (1000, 10)])
+@pytest.mark.parametrize(("at_once", "own"), [(1, 1), (1000, 11)])
 def test_it_knows_how_many_messages_of_its_own_there_were(at_once: int, own: int) -> None:
-    """While a router told its links: all that were open, or became so; ten entities of one router."""
+    """While a router told its links: all that were open, or became so; ten entities of one, and its nodes."""
     replay = Replay("qdrouterd")
     replay.replace("QDR.A", "router.node", [])
     replay.capture["GET-MGMT-NODES"]["body"] = []

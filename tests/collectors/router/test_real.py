@@ -111,13 +111,9 @@ def test_a_router_is_upgraded_from_dispatch_to_skupper(tmp_path: Path, watch: Wa
 
 
 @pytest.mark.e2e
-def test_a_real_router_between_two_urls_is_killed(
-    program: Program, tmp_path: Path, watch: Watch, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_real_router_between_two_urls_is_killed(program: Program, tmp_path: Path, watch: Watch) -> None:
     """B is down; A and C are up all the time, C cut off from A until B is back."""
-    monkeypatch.setattr("deploy.embedded.network.real_program", lambda: program)
-    with Supervisor(tmp_path) as supervisor:
-        network = Network(supervisor, kafka=False, artemis=False).start()
+    with real_line(program, tmp_path, artemis=False) as network:
         watching = watch(urls=[network.routers[name].url for name in "AC"])
         wait_until(lambda: watching.views and watching.views[-1].settled, 20, "all to be seen")
         cut = {"router": "C", "from": "A"}

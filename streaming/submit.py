@@ -17,6 +17,7 @@ from typing import Any, Final
 from pyspark.sql import SparkSession
 
 from collectors.exposition import ListenError
+from collectors.worker import Worker
 from streaming import job, service, settings
 from streaming.checkpoint import CheckpointError
 from streaming.kafka_options import AccessError
@@ -39,7 +40,8 @@ def main(arguments: list[str]) -> int:
         return _MISUSE
     stop = threading.Event()
     _stop_on_signals(stop)
-    threading.Thread(target=_end_with, args=(os.getppid(),), name="parent", daemon=True).start()
+    parent = os.getppid()
+    Worker("parent", lambda: _end_with(parent)).start()
     spark = job.session()
     _stop_on_signals(stop)  # again: Spark has set a handler of its own
     _show_to_workers(spark)

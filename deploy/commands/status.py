@@ -101,6 +101,7 @@ def command(
 
 
 _Login = tuple[str, Path] | None
+_Target = tuple[type, str]  # a mesh and a broker may have one name
 
 
 def _logins(
@@ -159,18 +160,23 @@ def _hurried(config: Config) -> Config:
 
 def _look(config: Config, timeout: float, *, one_mesh: bool) -> Status:
     """Poll all twice, for rates; what fails is told as it failed."""
-    views: dict[str, list[MeshView | BrokerSeen]] = {}
+    views: dict[_Target, list[MeshView | BrokerSeen]] = {}
     changed = threading.Condition()
 
     def seen(view: MeshView | BrokerSeen) -> None:
         with changed:
-            name = view.mesh if isinstance(view, MeshView) else view.broker
-            views.setdefault(name, []).append(view)
+            views.setdefault(_target(view), []).append(view)
             changed.notify_all()
 
+    late = f"no answer within {timeout:g}s"
+    unseen: list[MeshView | BrokerSeen] = [MeshView(name, 0, 0, failure=late) for name in config.meshes]
+    unseen += [
+        BrokerSeen(broker.mesh, name, None, None, late, timeout, 0) for name, broker in config.brokers.items()
+    ]
+
     def enough() -> bool:
-        names = [*config.meshes, *config.brokers]
-        return all((got := views.get(name)) and (got[-1].failure or _known(got)) for name in names)
+        found = [views.get(_target(view)) for view in unseen]
+        return all(got and (got[-1].failure or _known(got)) for got in found)
 
     fleet = Fleet(config, CollectorRegistry(), seen=seen)
     fleet.start()
@@ -178,18 +184,17 @@ def _look(config: Config, timeout: float, *, one_mesh: bool) -> Status:
     with changed:
         while not enough() and (left := deadline - time.monotonic()) > 0:
             changed.wait(left)
-        newest = {name: got[-1] for name, got in views.items()}
+        newest = [views.get(_target(view), [view])[-1] for view in unseen]
     fleet.close(seconds=1.0)
-    for name in config.meshes:
-        newest.setdefault(name, MeshView(name, 0, 0, failure=f"no answer within {timeout:g}s"))
-    for name, broker in config.brokers.items():
-        late = BrokerSeen(broker.mesh, name, None, None, f"no answer within {timeout:g}s", timeout, 0)
-        newest.setdefault(name, late)
     return status(
-        [view for view in newest.values() if isinstance(view, MeshView)],
-        [view for view in newest.values() if isinstance(view, BrokerSeen)],
+        [view for view in newest if isinstance(view, MeshView)],
+        [view for view in newest if isinstance(view, BrokerSeen)],
         one_mesh=one_mesh,
     )
+
+
+def _target(view: MeshView | BrokerSeen) -> _Target:
+    return type(view), view.mesh if isinstance(view, MeshView) else view.broker
 
 
 def _known(views: list[MeshView | BrokerSeen]) -> bool:

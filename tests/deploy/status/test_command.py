@@ -47,6 +47,21 @@ def test_a_mesh_as_json(node: ScriptedNode) -> None:
     assert found["findings"][0]["text"] == "30 messages wait to go out"
 
 
+def test_a_mesh_and_a_broker_of_one_name(node: ScriptedNode, tmp_path: Path) -> None:
+    """Both are told of: the mesh that is well does not hide the broker that is not."""
+    broker = {"jolokia": f"http://127.0.0.1:{free_port()}/jolokia", "origin": "http://127.0.0.1"}
+    config = {"version": 1, "site": "s", "meshes": {"m": {"urls": [node.url]}}, "brokers": {"m": broker}}
+    file = tmp_path / "inflight.yaml"
+    file.write_text(yaml.safe_dump(config))
+    result = CliRunner().invoke(command, ["-c", str(file), "--json"])
+    assert result.exit_code == 1, result.output
+    found = json.loads(result.output)
+    assert {row["router"] for row in found["routers"]} == {"QDR.A", "QDR.B", "QDR.C", "QDR.E"}
+    bad = [finding["text"] for finding in found["findings"] if finding["level"] == "bad"]
+    assert len(bad) == 1
+    assert "broker" in found["findings"][0]["where"] or "broker" in bad[0]
+
+
 @pytest.mark.parametrize("flavour", ["dispatch", "skupper"])
 def test_a_router_that_answers_as_the_real_ones(tmp_path: Path, flavour: str) -> None:
     """Stand-ins refuse what real routers refuse: nothing is wrong all the same, and nothing waits."""

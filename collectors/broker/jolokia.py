@@ -70,7 +70,7 @@ class Jolokia:
         self._encoded: tuple[list[Request], list[tuple[bytes, int]]] = ([], [])
         self.reply_bytes = 0
 
-    def ask(self, requests: Sequence[Request], until: float) -> list[Any]:
+    def ask(self, requests: Sequence[Request], until: float) -> list[dict[str, Any]]:
         """A reply object for each request, in order; JolokiaError when there is no usable answer."""
         try:
             return [
@@ -115,7 +115,7 @@ class Jolokia:
         if part:
             yield f"[{','.join(part)}]".encode(), len(part)
 
-    def _post(self, body: bytes, count: int, until: float) -> list[Any]:
+    def _post(self, body: bytes, count: int, until: float) -> list[dict[str, Any]]:
         headers = {"Content_Type": "application/json", "Accept": "application/json"}
         if self._origin:
             headers["Origin"] = self._origin
@@ -136,7 +136,7 @@ class Jolokia:
         except SecretError as error:
             raise JolokiaError("auth", f"{self.where}: {error}") from None
 
-    def _read(self, status: int, data: bytes, count: int) -> list[Any]:
+    def _read(self, status: int, data: bytes, count: int) -> list[dict[str, Any]]:
         if status == http.HTTPStatus.UNAUTHORIZED:
             raise JolokiaError(
                 "auth",
@@ -161,7 +161,7 @@ class Jolokia:
             raise JolokiaError("denied", self._denied())
         if not isinstance(replies, list) or len(replies) != count:
             raise JolokiaError("bad_reply", f"{self.where} did not answer each of the {count} requests")
-        return replies
+        return [reply if isinstance(reply, dict) else {} for reply in replies]
 
     def _denied(self) -> str:
         hint = (

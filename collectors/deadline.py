@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import socket
+import struct
 import time
 from typing import Any
 
@@ -46,9 +48,16 @@ class Reader(io.RawIOBase):
         super().close()
 
 
-def send(connection: socket.socket, data: bytes, until: float) -> None:
+def send(connection: socket.socket, data: bytes | memoryview, until: float) -> None:
     """All of it; TimeoutError where the peer takes it too slowly."""
     rest = memoryview(data)
     while rest:
         connection.settimeout(left(until))
         rest = rest[connection.send(rest) :]
+
+
+def hang_up(connection: socket.socket) -> None:
+    """Now, without waiting for the peer to take what was sent; wakes a thread that waits for the peer."""
+    with contextlib.suppress(OSError):  # it may be gone by itself
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.shutdown(socket.SHUT_RDWR)

@@ -330,6 +330,7 @@ class Export(_Part):
     """Where results are served."""
 
     listen: Listen = "127.0.0.1:9750"
+    hosts: tuple[Name, ...] = ()  # names by which people ask for it, beside this machine's own
     service_histogram: bool = False
 
 

@@ -5,16 +5,28 @@ from __future__ import annotations
 import fnmatch
 import json
 from dataclasses import dataclass
-from typing import Any, Final, Literal, cast, get_args
+from typing import Annotated, Final, Literal, TypedDict, get_args
 
+from collectors import shape
+from collectors.shape import Most, Text, TimeNs
 from collectors.texts import read_json
 
 VERSION: Final = 1
-MAX_TEXT: Final = 1_024
-MAX_PATTERNS: Final = 1_000
 
 Kind = Literal["maintenance", "fault", "deploy"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+
+
+class _Wire(TypedDict):
+    v: Literal[1]
+    at_ns: TimeNs
+    until_ns: TimeNs | None
+    kind: Kind
+    paths: Annotated[list[Annotated[str, Text(1_024, printable=False)]], Most(1_000)]
+    text: Annotated[str, Text(1_024, printable=False)]
+
+
+_check: Final = shape.checker(_Wire)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,22 +67,9 @@ def decode(data: bytes) -> Event:
     if not isinstance(raw, dict):
         raise ValueError("the event is not a JSON object")  # noqa: TRY004 -- bad data, not a bad call
     if raw.get("v") != VERSION:
-        raise ValueError(f"the event has version {raw.get('v')!r}; this reader knows version {VERSION}")
-    kind, text, paths = raw.get("kind"), raw.get("text", ""), raw.get("paths", [])
-    if kind not in KINDS:
-        raise ValueError(f"the event's kind {kind!r} is none of {', '.join(KINDS)}")
-    if not isinstance(text, str) or len(text) > MAX_TEXT:
-        raise ValueError(f"the event's text is not a text of at most {MAX_TEXT} characters")
-    if not isinstance(paths, list) or len(paths) > MAX_PATTERNS or not all(isinstance(p, str) for p in paths):
-        raise ValueError(f"the event's paths are not a list of at most {MAX_PATTERNS} patterns")
-    at_ns, until_ns = _time(raw, "at_ns"), None if raw.get("until_ns") is None else _time(raw, "until_ns")
-    if until_ns is not None and until_ns < at_ns:
+        raise ValueError(f"the event has version {raw.get('v')!r:.20}; this reader knows version {VERSION}")
+    whole = {"until_ns": None, "paths": [], "text": "", **raw}
+    _check(whole, "the event")
+    if whole["until_ns"] is not None and whole["until_ns"] < whole["at_ns"]:
         raise ValueError("the event ends before it begins")
-    return Event(at_ns, until_ns, cast("Kind", kind), tuple(paths), text)
-
-
-def _time(raw: dict[str, Any], name: str) -> int:
-    value = raw.get(name)
-    if type(value) is not int or not 0 <= value < 1 << 62:
-        raise ValueError(f"the event's {name} is not a time in ns")
-    return value
+    return Event(whole["at_ns"], whole["until_ns"], whole["kind"], tuple(whole["paths"]), whole["text"])

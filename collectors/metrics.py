@@ -213,7 +213,7 @@ _SECTIONS: Final[dict[str, tuple[tuple[str, Kind, tuple[str, ...], str], ...]]] 
     ),
     "the exporter": (
         ("exporter_freshness_seconds", "histogram", (), "From received to visible here."),
-        ("exporter_rows_total", "counter", ("topic", "result" ), "Rows read: used; repeat; old, a revision of a window that was not counted here; or bad."),
+        ("exporter_rows_total", "counter", ("topic", "result" ), "Rows read: used; repeat; old, a revision of a window that was not counted here; or left out: bad; future, of more than 10 min after this clock; full, no room to keep it."),
         ("exporter_accounting_errors_total", "counter", (), "Windows whose classes do not add up; must stay 0."),
         ("event_active", "gauge", ("kind", "text"), "1 while something done to the network on purpose goes on, and shortly after; for annotations."),
     ),

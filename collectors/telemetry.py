@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Annotated, Final
 
+from collectors import shape
+from collectors.shape import Count, Json, LengthNs, Name, TimeNs, Whole
 from collectors.texts import read_json
 
 FORMAT: Final = 1
 MAX_ROWS: Final = 500  # in one record; more go into further parts of it
+MAX_PARTS: Final = 1_000
 MAX_BYTES: Final = 4 << 20
+
+Part = Annotated[int, Whole(1, MAX_PARTS + 1)]
 
 
 class BadTelemetry(Exception):  # noqa: N818 -- it names the record
@@ -25,17 +30,17 @@ class Telemetry:
     `target` is a router or a broker, or empty where the record is of the mesh as a whole.
     """
 
-    site: str
-    mesh: str
-    target: str
-    entity: str
-    at_ns: int
-    interval_ns: int
-    poll: int
-    rows: list[dict[str, Any]]
+    site: Name
+    mesh: Name
+    target: Name
+    entity: Name
+    at_ns: TimeNs
+    interval_ns: LengthNs
+    poll: Count
+    rows: list[Json]
     restarted: bool = False
-    part: int = 1
-    parts: int = 1
+    part: Part = 1
+    parts: Part = 1
 
     @property
     def key(self) -> str:
@@ -43,7 +48,7 @@ class Telemetry:
 
     def encode(self) -> bytes:
         # Not by asdict, which copies each value of each row.
-        values = {"v": FORMAT, **{name: getattr(self, name) for name in _FIELDS}}
+        values = {"v": FORMAT, **{name: getattr(self, name) for name in Telemetry.__slots__}}
         return json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -55,12 +60,7 @@ def split(record: Telemetry) -> Iterator[Telemetry]:
         yield replace(record, rows=rows, part=number, parts=len(parts))
 
 
-_FIELDS: Final[dict[str, type]] = {
-    **dict.fromkeys(("site", "mesh", "target", "entity"), str),
-    **dict.fromkeys(("at_ns", "interval_ns", "poll", "part", "parts"), int),
-    "rows": list,
-    "restarted": bool,
-}
+_check: Final = shape.checker(Telemetry)
 
 
 def decode(data: bytes) -> Telemetry:
@@ -71,13 +71,13 @@ def decode(data: bytes) -> Telemetry:
         values = read_json(data)
     except ValueError:
         raise BadTelemetry("not JSON") from None
-    if not isinstance(values, dict) or values.pop("v", None) != FORMAT:
+    version = values.pop("v", None) if isinstance(values, dict) else None
+    if type(version) is not int or version != FORMAT:
         raise BadTelemetry(f"not of format {FORMAT}")
-    for name, kind in _FIELDS.items():
-        if type(values.get(name)) is not kind:
-            raise BadTelemetry(f"field {name} is not of type {kind.__name__}")
-    if unknown := values.keys() - _FIELDS.keys():
-        raise BadTelemetry(f"unknown fields: {', '.join(sorted(unknown))[:200]}")
-    if not all(isinstance(row, dict) for row in values["rows"]):
-        raise BadTelemetry("a row that is no JSON object")
+    try:
+        _check(values, "record")
+    except ValueError as error:
+        raise BadTelemetry(str(error)) from None
+    if values["part"] > values["parts"]:
+        raise BadTelemetry(f"part {values['part']} of {values['parts']}")
     return Telemetry(**values)

@@ -6,6 +6,9 @@ session.
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
@@ -56,7 +59,8 @@ class Grafana:
     def _ask(self, what: str, method: str, path: str, body: object = None, **headers: str) -> Any:
         """`what` is being done, for the error's text."""
         try:
-            return getattr(self._face.api, method)(path, json=body, headers=headers or None)
+            call = getattr(self._face.api, method)
+            return _in_time(lambda: call(path, json=body, headers=headers or None))
         except GrafanaUnauthorizedError:
             raise GrafanaError(
                 f"{what}: Grafana at {self.url} does not take the token ({self._where}); make"
@@ -71,7 +75,7 @@ class Grafana:
                 f"{what}: the certificate of {self.url} is not trusted ({_one_line(error)});"
                 " name the file of its authority with --ca"
             ) from None
-        except requests.exceptions.Timeout:
+        except (requests.exceptions.Timeout, TimeoutError):
             raise GrafanaError(f"{what}: no answer from {self.url} within {_TIMEOUT_SECONDS:g} s") from None
         except (requests.exceptions.JSONDecodeError, RecursionError):
             if method == "DELETE":
@@ -170,6 +174,20 @@ class Grafana:
             for group in answer["data"]["groups"]
             for rule in group["rules"]
         ]
+
+
+def _in_time(call: Callable[[], Any]) -> Any:
+    """What it gives, or TimeoutError: the package's own time-out begins anew with each byte that comes."""
+    found: Future[Any] = Future()
+
+    def run() -> None:
+        try:
+            found.set_result(call())
+        except BaseException as error:  # noqa: BLE001 -- raised again where it is waited for
+            found.set_exception(error)
+
+    threading.Thread(target=run, name="grafana", daemon=True).start()
+    return found.result(_TIMEOUT_SECONDS)
 
 
 def _results(error: BaseException | None) -> Json | None:

@@ -9,7 +9,7 @@ from typing import Final
 
 from collectors.config import Config
 from collectors.paths import default_rules, resolve
-from collectors.telemetry import Telemetry
+from collectors.telemetry import BadTelemetry, Telemetry, decode
 from collectors.topics import BROKER, ROUTER, Topic
 from collectors.worker import Worker
 from streaming.accounting import Accountant
@@ -29,6 +29,7 @@ class InProcess:
         fallback = default_rules(config)
         self._accountant = Accountant(lambda name: rules.get(name, fallback))
         self._exporter = exporter
+        self._show_of: Final = {ROUTER: exporter.apply_router, BROKER: exporter.apply_broker}
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._worker = Worker("live", self._show)
@@ -47,10 +48,11 @@ class InProcess:
 
     def telemetry(self, topic: Topic, record: Telemetry) -> None:
         """A record of a collector."""
-        if topic is ROUTER:
-            self._exporter.apply_router(record)
-        elif topic is BROKER:
-            self._exporter.apply_broker(record)
+        try:
+            self._show_of[topic](decode(record.encode()))
+        except (BadTelemetry, ValueError) as error:
+            self._exporter.count_bad(topic.suffix)
+            _log.warning("%s of %s cannot be shown: %s", record.entity, record.key, error)
 
     def not_ready(self) -> str | None:
         """Why live rows are not shown."""

@@ -30,7 +30,8 @@ def serve_results(
     def paths() -> str:
         return "" if behind() else exporter.render()
 
-    return Exposition(listen, registry, not_ready, routes(exporter, not_ready), paths)
+    hosts = exporter.config.export.hosts
+    return Exposition(listen, registry, not_ready, routes(exporter, not_ready), paths, hosts)
 
 
 def add_build_info(registry: CollectorRegistry, part: str, config: Config) -> None:

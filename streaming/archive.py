@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 from pyspark.sql.streaming.query import StreamingQuery
 
+from streaming.accounting.bounds import AHEAD_NS
 from streaming.archive_layout import COLUMNS, DAILY, IDENTITY, LANDING
 from streaming.checkpoint import hadoop
 from streaming.kafka_options import kafka_options
@@ -52,9 +53,15 @@ def table(source: DataFrame) -> DataFrame:
     """Window rows as they are archived; rows that are no JSON of ours are left out."""
     text = sql.col("value").cast("string").alias("row")
     columns = [
-        sql.get_json_object("row", place).cast(kind).alias(name) for name, (place, kind) in COLUMNS.items()
+        # Tried, as a cast of what is no number would end the query, again after each start.
+        sql.get_json_object("row", place).try_cast(kind).alias(name)
+        for name, (place, kind) in COLUMNS.items()
     ]
-    rows = source.select(text).select(*columns, "row").where(sql.col("window_start_ns").isNotNull())
+    rows = source.select(text).select(*columns, "row")
+    for name in IDENTITY:
+        rows = rows.where(sql.col(name).isNotNull())
+    newest_ns = sql.unix_micros(sql.current_timestamp()) * 1_000 + AHEAD_NS
+    rows = rows.where(sql.col("window_start_ns").between(sql.lit(0), newest_ns))
     seconds = (sql.col("window_start_ns") / sql.lit(1_000_000_000)).cast("bigint")
     return rows.withColumn(_DATE, sql.to_date(sql.timestamp_seconds(seconds)))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from collectors.secrets import SecretError, read_password
 from streaming.settings import KafkaAccess
 
 # Spark prints options in plans; what matches is shown as redacted.
@@ -54,7 +55,10 @@ def _jaas(access: KafkaAccess) -> str:
     if access.user is None or access.password_file is None:
         raise AccessError(f"Kafka's login by {access.mechanism} needs `user` and `password_file`")
     module = "plain.Plain" if access.mechanism == "PLAIN" else "scram.Scram"
-    password = _read(access.password_file).rstrip("\r\n")
+    try:
+        password = read_password(Path(access.password_file))
+    except SecretError as error:
+        raise AccessError(str(error)) from None
     return (
         f"org.apache.kafka.common.security.{module}LoginModule required "
         f"username={_quoted(access.user)} password={_quoted(password)};"
@@ -70,3 +74,5 @@ def _read(file: str) -> str:
         return Path(file).read_text(encoding="utf-8")
     except OSError as error:
         raise AccessError(f"{file}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise AccessError(f"{file}: is not UTF-8 text") from None

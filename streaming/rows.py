@@ -6,8 +6,11 @@ Canonical JSON: keys sorted, no blanks, integers of ns. Two rows with the same i
 from __future__ import annotations
 
 import json
-from typing import Any, Final, Literal, TypedDict, cast
+from typing import Annotated, Any, Final, Literal, TypedDict, cast
 
+from collectors import shape
+from collectors.records import Link, Role
+from collectors.shape import Count, LengthNs, Most, Name, Place, Route, SpanNs, Text, TimeNs, Whole, Word
 from collectors.texts import read_json
 
 VERSION: Final = 1
@@ -31,130 +34,139 @@ PERCENTILES: Final[dict[str, tuple[int, int]]] = {
 }
 
 
+# What data from outside may come to in a row; a deployment never comes near it.
+ENDS: Final = 1_024
+WindowNs = Annotated[int, Whole(1_000_000_000, 1 << 62)]
+Counts = Annotated[dict[Word, Count], Most(64)]
+Spans = Annotated[dict[Word, SpanNs], Most(64)]
+# HdrHistogram V2, compressed, base64: 1 ns to 1 h, 3 significant digits; negatives as 0.
+Packed = Annotated[str, Text(1 << 20)]
+
+
 class Latency(TypedDict):
     """Of received messages; a percentile is there only where count × (1 − q) ≥ 1."""
 
-    count: int
-    min_ns: int
-    max_ns: int
-    mean_ns: int
-    std_ns: int
-    percentiles: dict[str, int]
-    hdr: str  # HdrHistogram V2, compressed, base64: 1 ns to 1 h, 3 significant digits; negatives as 0
+    count: Count
+    min_ns: SpanNs
+    max_ns: SpanNs
+    mean_ns: SpanNs
+    std_ns: LengthNs
+    percentiles: Spans
+    hdr: Packed
 
 
 class Jitter(TypedDict):
     """Of ipdv: percentiles are of its absolute value, the extremes are signed."""
 
-    count: int
-    percentiles: dict[str, int]
-    max_ns: int
-    min_ns: int
-    rfc3550_ns: int
+    count: Count
+    percentiles: Spans
+    max_ns: SpanNs
+    min_ns: SpanNs
+    rfc3550_ns: LengthNs
 
 
 class ClockState(TypedDict):
     """The receiver's clock against the sender's, of the pair with the largest bound."""
 
-    offset_ns: int
-    bound_ns: int
+    offset_ns: SpanNs
+    bound_ns: LengthNs
 
 
 class Slowest(TypedDict):
     """The received message with the largest response latency."""
 
-    stream: str
-    seq: int
-    response_ns: int
+    stream: Word
+    seq: Count
+    response_ns: SpanNs
 
 
 class Member(TypedDict):
     """An end that took part in the window."""
 
-    role: str
-    name: str
-    run: str
+    role: Role
+    name: Name
+    run: Word
 
 
 class Named(TypedDict):
     """What every row says of its path."""
 
-    v: int
-    mesh: str
-    path: str
-    address: str
-    source: str
-    target: str
+    v: Literal[1]
+    mesh: Name
+    path: Place
+    address: Place
+    source: Name
+    target: Name
     presettled: bool
 
 
 class WindowRow(Named):
     """A window of a path, final (revision 0) or revised. Identity: path, start, length, rules, revision."""
 
-    window_start_ns: int
-    window_ns: int
-    rules: str
-    revision: int
+    window_start_ns: TimeNs
+    window_ns: WindowNs
+    rules: Word
+    revision: Count
     complete: bool  # no flag that makes a number doubtful
-    flags: list[str]
-    sent: int
-    classes: dict[Class, int]  # adds up to `sent`
-    refused: dict[str, int]  # by rejected, released, modified
-    lost: dict[str, int]  # by accepted, presettled, unsettled
-    lost_detached: int
-    received_though_refused: int
-    moves: dict[str, int]  # "lost>received": cumulative since revision 0; `none`: not known to be sent
-    late: int
-    duplicate: int
-    redelivered: int
-    reordered: int
-    foreign: int
-    unexpected: int
-    negative: int
-    due: int
-    unsent: dict[str, int]  # for good, by reason
-    sent_bytes: int
-    received_bytes: int
+    flags: Annotated[list[Word], Most(64)]
+    sent: Count
+    classes: dict[Class, Count]  # adds up to `sent`
+    refused: Counts  # by rejected, released, modified
+    lost: Counts  # by accepted, presettled, unsettled
+    lost_detached: Count
+    received_though_refused: Count
+    moves: Counts  # "lost>received": cumulative since revision 0; `none`: not known to be sent
+    late: Count
+    duplicate: Count
+    redelivered: Count
+    reordered: Count
+    foreign: Count
+    unexpected: Count
+    negative: Count
+    due: Count
+    unsent: Counts  # for good, by reason
+    sent_bytes: Count
+    received_bytes: Count
     response: Latency | None
     service: Latency | None
     jitter: Jitter | None
-    outage_ns: int
-    outage_since_ns: int | None  # an outage that was still going on at the window's end began then
-    stalled_ns: int
+    outage_ns: LengthNs
+    outage_since_ns: TimeNs | None  # an outage that was still going on at the window's end began then
+    stalled_ns: LengthNs
     clock: ClockState | None
     slowest: Slowest | None
-    routes: dict[str, int]
-    members: list[Member]
+    routes: Annotated[dict[Route, Count], Most(256)]
+    members: Annotated[list[Member], Most(ENDS)]
 
 
 class LiveEnd(TypedDict):
     """An end of a path as its newest record told it."""
 
-    role: str
-    name: str
-    run: str
-    link: str
-    frontier_ns: int
+    role: Role
+    name: Name
+    run: Word
+    link: Link
+    frontier_ns: TimeNs
 
 
 class LiveRow(Named):
     """What is known now of a path's newest window with data; provisional, the last one wins."""
 
-    at_ns: int  # the newest frontier of any of its ends
-    window_start_ns: int
-    window_ns: int
-    sent: int
-    received: int
-    pending: int  # in all windows not final yet
-    suspect: int  # pending for longer than max(1 s, 3 × the last final p99.9)
-    oldest_pending_ns: int | None  # when it was sent, by the second
-    behind_ns: int  # the age of the oldest message due and not sent
-    last_received_ns: int | None
-    outage_since_ns: int | None
-    duplicate: int
-    response: dict[str, int]  # percentiles and "max", "mean" of the newest window's received messages
-    lower_bound: list[str]  # percentiles whose rank falls among the pending
-    ends: list[LiveEnd]
+    at_ns: TimeNs  # the newest frontier of any of its ends
+    window_start_ns: TimeNs
+    window_ns: WindowNs
+    sent: Count
+    received: Count
+    pending: Count  # in all windows not final yet
+    suspect: Count  # pending for longer than max(1 s, 3 × the last final p99.9)
+    oldest_pending_ns: TimeNs | None  # when it was sent, by the second
+    behind_ns: LengthNs  # the age of the oldest message due and not sent
+    last_received_ns: TimeNs | None
+    outage_since_ns: TimeNs | None
+    duplicate: Count
+    response: Spans  # percentiles and "max", "mean" of the newest window's received messages
+    lower_bound: Annotated[list[Word], Most(64)]  # percentiles whose rank falls among the pending
+    ends: Annotated[list[LiveEnd], Most(ENDS)]
 
 
 _ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -167,12 +179,24 @@ def encode(row: WindowRow | LiveRow) -> bytes:
 
 def decode_window(data: bytes) -> WindowRow:
     """ValueError where these bytes are no window row of this version."""
-    return cast("WindowRow", _decode(data, _WINDOW_KEYS))
+    return check_window(_read(data))
 
 
 def decode_live(data: bytes) -> LiveRow:
     """ValueError where these bytes are no live row of this version."""
-    return cast("LiveRow", _decode(data, _LIVE_KEYS))
+    return check_live(_read(data))
+
+
+def check_window(row: Any) -> WindowRow:
+    """The same row; ValueError where it is none, down to the last field."""
+    _WINDOW(row, "row")
+    return cast("WindowRow", row)
+
+
+def check_live(row: Any) -> LiveRow:
+    """The same for a live row."""
+    _LIVE(row, "row")
+    return cast("LiveRow", row)
 
 
 def identity(row: WindowRow) -> tuple[str, int, int, str, int]:
@@ -180,16 +204,12 @@ def identity(row: WindowRow) -> tuple[str, int, int, str, int]:
     return row["path"], row["window_start_ns"], row["window_ns"], row["rules"], row["revision"]
 
 
-_WINDOW_KEYS = frozenset(WindowRow.__annotations__)
-_LIVE_KEYS = frozenset(LiveRow.__annotations__)
-
-
-def _decode(data: bytes, keys: frozenset[str]) -> dict[str, Any]:
+def _read(data: bytes) -> Any:
     row = read_json(data)
-    if not isinstance(row, dict):
-        raise ValueError("the row is not a JSON object")  # noqa: TRY004 -- bad data, not a bad call
-    if row.get("v") != VERSION:
-        raise ValueError(f"the row has version {row.get('v')!r}; this reader knows version {VERSION}")
-    if row.keys() != keys:
-        raise ValueError(f"the row's fields differ from version {VERSION}: {sorted(row.keys() ^ keys)}")
+    if isinstance(row, dict) and row.get("v") != VERSION:
+        raise ValueError(f"the row has version {str(row.get('v'))[:20]}; this reader knows version {VERSION}")
     return row
+
+
+_WINDOW: Final = shape.checker(WindowRow)
+_LIVE: Final = shape.checker(LiveRow)

@@ -1,4 +1,4 @@
-"""Peers that tests connect to; one of AMQP that nobody wants to have."""
+"""Peers that tests connect to, of the kinds that nobody wants to have."""
 
 from __future__ import annotations
 
@@ -66,6 +66,21 @@ class Between(Peer):
                     if not data:
                         return
                     (router if source is client else client).sendall(data)
+
+
+class Dripping(Peer):
+    """Says something at once, and something else again and again, for ever; it reads nothing."""
+
+    def __init__(self, first: bytes, again: bytes, pause_seconds: float = 0.02) -> None:
+        super().__init__()
+        self._first, self._again, self._pause_seconds = first, again, pause_seconds
+
+    def _serve(self, client: socket.socket) -> None:
+        with client, contextlib.suppress(OSError):
+            client.sendall(self._first)
+            while True:
+                time.sleep(self._pause_seconds)
+                client.sendall(self._again)
 
 
 class Evil(Peer):

@@ -104,6 +104,8 @@ _ROOM: Final = 'inflight_sink_spool_limit_bytes{part="probe",site="s"}'
 _ERRORS: Final = "inflight_exporter_accounting_errors_total"
 _PROGRESS: Final = 'inflight_stream_last_progress_timestamp_seconds{query="accounting-0"}'
 _LAG: Final = 'inflight_stream_lag_seconds{query="accounting-0"}'
+_FUTURE: Final = 'inflight_exporter_rows_total{topic="router",result="future"}'
+_USED: Final = 'inflight_exporter_rows_total{topic="router",result="used"}'
 _BLIND: Final = "MonitorBlind"
 _STALLED: Final = "PipelineStalled"
 
@@ -161,6 +163,14 @@ MONITOR: Final = (
         5,
         ({**ON_B, "reason": "broker not polled"},),
     ),
+    Case(
+        _BLIND,
+        "fires: rows are left out",
+        {_FUTURE: "0x8 3x40", _USED: "0+100x40"},
+        5,
+        ({"topic": "router", "reason": "rows left out"},),
+    ),
+    Case(_BLIND, "does not: rows are used", {_FUTURE: "3x40", _USED: "0+100x40"}, 5),
     Case(_BLIND, "data gone: told by PipelineStalled and Prometheus' own `up`", {_SENDER: "0x4 stale"}, 5),
     Case(
         _BLIND,

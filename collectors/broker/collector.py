@@ -19,6 +19,7 @@ from collectors.outlet import Outlet
 from collectors.pace import Pace, Stop
 from collectors.polls import Result
 from collectors.telemetry import Telemetry
+from collectors.texts import clean
 from collectors.topics import BROKER
 from collectors.trouble import Trouble
 
@@ -173,7 +174,7 @@ class BrokerCollector:
                 at_ns=time.time_ns(),
                 interval_ns=self._broker.interval,
                 poll=self._polls,
-                rows=[{"up": False, "reason": text}],
+                rows=[{"up": False, "reason": clean(text)}],
             ),
         )
         self._pace.failed(time.monotonic())

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import base64
-import http.client
+import http
 import json
 import socket
 import ssl
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 from collectors.config import Auth, Broker, Tls
+from collectors.http_client import HttpClient, TooLargeError
 from collectors.secrets import SecretError, read_password
 
 MAX_REQUEST_BYTES: Final = 256 << 10
 MAX_REQUESTS: Final = 500
-MAX_REPLY_BYTES: Final = 64 << 20
-_CHUNK_BYTES: Final = 1 << 16
 
 Failure = Literal["timeout", "refused", "auth", "tls", "denied", "lost", "bad_reply"]
 
@@ -63,37 +61,28 @@ class Jolokia:
     """One HTTP connection, kept open; `ask` blocks until `until` of time.monotonic() at the most."""
 
     def __init__(self, broker: Broker) -> None:
-        parts = urlsplit(broker.jolokia)
         self.where = broker.jolokia
-        self._host = parts.hostname or ""
-        self._secure = parts.scheme == "https"
-        self._port = parts.port or (443 if self._secure else 80)
-        self._path = parts.path.rstrip("/") + "/"
+        self._client = HttpClient(broker.jolokia, lambda: _context(broker.tls or Tls(), broker.jolokia))
+        self._path = urlsplit(broker.jolokia).path.rstrip("/") + "/"
         self._origin = broker.origin
         self._auth: Auth | None = broker.auth
-        self._tls = broker.tls or Tls()
         self._target = broker.target
-        self._connection: http.client.HTTPConnection | None = None
         self._encoded: tuple[list[Request], list[tuple[bytes, int]]] = ([], [])
         self.reply_bytes = 0
 
-    def ask(self, requests: Sequence[Request], until: float) -> list[Any]:
+    def ask(self, requests: Sequence[Request], until: float) -> list[dict[str, Any]]:
         """A reply object for each request, in order; JolokiaError when there is no usable answer."""
         try:
             return [
                 reply for body, count in self._encode(requests) for reply in self._post(body, count, until)
             ]
-        except JolokiaError:
-            self.close()
-            raise
+        except TooLargeError as error:
+            raise JolokiaError("bad_reply", f"{self.where}: {error}; narrow `queues.include`") from None
         except TimeoutError:
-            self.close()
             raise JolokiaError("timeout", f"{self.where} did not answer in time") from None
         except ssl.SSLError as error:
-            self.close()
             raise JolokiaError("tls", f"{self.where}: TLS failed: {_ssl_reason(error)}") from None
-        except (OSError, http.client.HTTPException) as error:
-            self.close()
+        except OSError as error:
             text = getattr(error, "strerror", None) or str(error) or type(error).__name__
             failure: Failure = (
                 "refused" if isinstance(error, ConnectionRefusedError | socket.gaierror) else "lost"
@@ -101,9 +90,7 @@ class Jolokia:
             raise JolokiaError(failure, f"{self.where} cannot be asked: {text}; is the broker up?") from None
 
     def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        self._client.close()
 
     def _encode(self, requests: Sequence[Request]) -> list[tuple[bytes, int]]:
         """Poll after poll asks for the same, which can be thousands of queues."""
@@ -128,60 +115,20 @@ class Jolokia:
         if part:
             yield f"[{','.join(part)}]".encode(), len(part)
 
-    def _post(self, body: bytes, count: int, until: float) -> list[Any]:
-        fresh = self._connection is None
-        try:
-            status, data = self._exchange(body, until)
-        except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
-            if fresh:
-                raise
-            self.close()  # it was idle and the other side closed it: that is no failure
-            status, data = self._exchange(body, until)
-        self.reply_bytes += len(data)
-        return self._read(status, data, count)
-
-    def _exchange(self, body: bytes, until: float) -> tuple[int, bytes]:
-        connection = self._connection
-        if connection is None:
-            connection = self._connection = self._connect(until)
-        assert connection.sock is not None  # noqa: S101 -- connected above, for the type checker
-        connection.sock.settimeout(_left(until))
-        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+    def _post(self, body: bytes, count: int, until: float) -> list[dict[str, Any]]:
+        headers = {"Content_Type": "application/json", "Accept": "application/json"}
         if self._origin:
             headers["Origin"] = self._origin
         if self._auth:
             login = f"{self._auth.user}:{self._password(self._auth)}".encode()
             headers["Authorization"] = "Basic " + base64.b64encode(login).decode()
-        connection.request("POST", self._path, body, headers)
-        answer = connection.getresponse()
-        data = bytearray()
-        while True:
-            if connection.sock is not None:
-                connection.sock.settimeout(_left(until))
-            piece = answer.read1(_CHUNK_BYTES)
-            if not piece:
-                break
-            data += piece
-            if len(data) > MAX_REPLY_BYTES:
-                raise JolokiaError(
-                    "bad_reply",
-                    f"{self.where} sent over {MAX_REPLY_BYTES >> 20} MiB; narrow `queues.include`",
-                )
-        answer.close()  # which leaves the connection open for the next request
-        if answer.will_close:
+        answer = self._client.exchange("POST", self._path, until, body, **headers)
+        self.reply_bytes += len(answer.body)
+        try:
+            return self._read(answer.status, answer.body, count)
+        except JolokiaError:
             self.close()
-        return answer.status, bytes(data)
-
-    def _connect(self, until: float) -> http.client.HTTPConnection:
-        connection: http.client.HTTPConnection
-        if self._secure:
-            connection = http.client.HTTPSConnection(
-                self._host, self._port, timeout=_left(until), context=_context(self._tls, self.where)
-            )
-        else:
-            connection = http.client.HTTPConnection(self._host, self._port, timeout=_left(until))
-        connection.connect()
-        return connection
+            raise
 
     def _password(self, auth: Auth) -> str:
         try:
@@ -189,7 +136,7 @@ class Jolokia:
         except SecretError as error:
             raise JolokiaError("auth", f"{self.where}: {error}") from None
 
-    def _read(self, status: int, data: bytes, count: int) -> list[Any]:
+    def _read(self, status: int, data: bytes, count: int) -> list[dict[str, Any]]:
         if status == http.HTTPStatus.UNAUTHORIZED:
             raise JolokiaError(
                 "auth",
@@ -209,12 +156,12 @@ class Jolokia:
             raise JolokiaError(
                 "bad_reply", f"{self.where} did not answer JSON; is it the URL of Jolokia itself?"
             ) from None
-        statuses = {reply.get("status") for reply in _listed(replies) if isinstance(reply, dict)}
-        if statuses == {http.HTTPStatus.FORBIDDEN.value}:
+        statuses = [reply.get("status") for reply in _listed(replies) if isinstance(reply, dict)]
+        if statuses and all(status == http.HTTPStatus.FORBIDDEN for status in statuses):
             raise JolokiaError("denied", self._denied())
         if not isinstance(replies, list) or len(replies) != count:
             raise JolokiaError("bad_reply", f"{self.where} did not answer each of the {count} requests")
-        return replies
+        return [reply if isinstance(reply, dict) else {} for reply in replies]
 
     def _denied(self) -> str:
         hint = (
@@ -227,13 +174,6 @@ class Jolokia:
 
 def _listed(replies: Any) -> list[Any]:
     return replies if isinstance(replies, list) else [replies]
-
-
-def _left(until: float) -> float:
-    left = until - time.monotonic()
-    if left <= 0:
-        raise TimeoutError
-    return left
 
 
 def _ssl_reason(error: ssl.SSLError) -> str:

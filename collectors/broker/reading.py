@@ -16,6 +16,8 @@ from collectors.texts import clean, matches
 
 Row = dict[str, Any]
 
+MAX_NAMED: Final = 100  # pools, garbage collectors: of each kind beside queues and addresses
+_BIG: Final = 1 << 63
 _HTTP_OK: Final = 200
 _HTTP_NOT_FOUND: Final = 404
 _SLUG: Final = re.compile(r"[^a-z0-9]+")
@@ -150,11 +152,13 @@ def read(
                 continue
             seen.add(identity)
             rows.append(row)
-    for bean in (product.queue, product.address):
-        if bean and len(rows := view.beans.get(bean.name, [])) > queues.limit:
+    limits = {bean: queues.limit for bean in (product.queue, product.address) if bean}
+    for bean in {item.bean for item in asked}:
+        limit = limits.get(bean, MAX_NAMED)
+        if len(rows := view.beans[bean.name]) > limit:
             rows.sort(key=lambda row: _identity(bean, row))
-            view.omitted[bean.name] = len(rows) - queues.limit
-            del rows[queues.limit :]
+            view.omitted[bean.name] = len(rows) - limit
+            del rows[limit:]
     view.pools = _pools(view)
     return view
 
@@ -170,7 +174,8 @@ def _rows(item: Asked, reply: Any, view: BrokerView) -> Iterator[Row]:
         # A queue or a kind of MBean that is not there is no fault: queues go, and JVMs differ.
         if status != _HTTP_NOT_FOUND:
             error = str(reply.get("error"))[:200] if isinstance(reply, Mapping) else "no JSON object"
-            _fault(view, f"status_{status}" if isinstance(status, int) else "shape", bean, error)
+            known = type(status) is int and 100 <= status < 600  # noqa: PLR2004 -- HTTP's
+            _fault(view, f"status_{status}" if known else "shape", bean, error)
         return
     value = reply.get("value")
     pattern = isinstance(item.request, Read) and "*" in item.request.mbean
@@ -223,15 +228,18 @@ def _pools(view: BrokerView) -> dict[str, dict[str, int]]:
 
 
 def _number(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:  # noqa: PLR0124 -- NaN
-        raise TypeError
-    return int(value)
+    return int(_bounded(value))
 
 
 def _ratio(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    return float(_bounded(value))
+
+
+def _bounded(value: Any) -> int | float:
+    """A number that Java can have; neither NaN nor an infinity is between two others."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -_BIG < value < _BIG:
         raise TypeError
-    return float(value)
+    return value
 
 
 def _percent(value: Any) -> float:

@@ -14,6 +14,7 @@ from collectors.router.tally import (
 )
 from collectors.router.view import RouterView
 from collectors.telemetry import Telemetry, split
+from collectors.texts import clean
 
 if TYPE_CHECKING:
     from collectors.router.mesh import MeshView
@@ -31,7 +32,7 @@ SELDOM_POLLS: Final = 12
 
 def records(site: str, seen: MeshView, poll: int) -> Iterator[Telemetry]:
     """All of them: one for the mesh, and one for each router that answered this poll and entity."""
-    yield of_mesh(site, seen, poll)
+    yield from split(of_mesh(site, seen, poll))
     for router in seen.polled:
         found, tallied = seen.views[router], seen.tallied[router]
         entities: dict[str, list[dict[str, Any]]] = {
@@ -74,7 +75,7 @@ def of_mesh(site: str, seen: MeshView, poll: int) -> Telemetry:
     """The graph: routers with `up` and, where down or cut off, `reason`; edges with `up` and `cost`."""
     reasons = {**seen.down, **{router: found.text for router, found in seen.cut_off.items()}}
     rows: list[dict[str, Any]] = [
-        {"kind": "router", "router": router, "up": up, "reason": reasons.get(router)}
+        {"kind": "router", "router": router, "up": up, "reason": clean(reasons.get(router, "")) or None}
         for router, up in seen.graph.routers.items()
     ]
     rows += [

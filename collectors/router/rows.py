@@ -27,7 +27,9 @@ class Refused(BadReply):
     """The router understood and answered a status other than 200."""
 
     def __init__(self, status: int, text: str) -> None:
-        super().__init__(f"status_{status // 100}xx", f"status {status}: {text[:200]}")
+        # Of what is no status there could be any number of reasons, each a series.
+        reason = f"status_{status // 100}xx" if 100 <= status < 600 else "no_status"  # noqa: PLR2004 -- HTTP's
+        super().__init__(reason, f"status {status}: {text[:200]}")
         self.status = status
 
 

@@ -207,7 +207,8 @@ def _collectors() -> list[Any]:
         ),
         style.lines(
             "Rows read by the exporter",
-            "Rows of each topic a second: used, read again, of windows that are not counted here, or bad.",
+            "Rows of each topic a second: used, read again, of windows not counted here; left out: bad,"
+            " of the future, too many to keep.",
             "suffix:rows/s",
             [query(q.ROWS, "{{topic}} {{result}}")],
             size=(6, 8),

@@ -23,15 +23,27 @@ class Feed:
         self._lock = threading.Lock()
         self._readers = threading.BoundedSemaphore(MAX_READERS)
         self._newest: Json = {}
+        self._encoded: bytes | None = None
         self._made = float("-inf")
 
     def newest(self) -> Json:
         """Not older than the interval."""
         with self._lock:
-            if time.monotonic() - self._made >= self._every_seconds:
-                self._newest = self._snapshot()
-                self._made = time.monotonic()
-            return self._newest
+            return self._renewed()
+
+    def encoded(self) -> bytes:
+        """The same as JSON, once for all who want it."""
+        with self._lock:
+            newest = self._renewed()
+            if self._encoded is None:
+                self._encoded = json.dumps(newest, separators=(",", ":"), ensure_ascii=False).encode()
+            return self._encoded
+
+    def _renewed(self) -> Json:
+        if time.monotonic() - self._made >= self._every_seconds:
+            self._newest, self._encoded = self._snapshot(), None
+            self._made = time.monotonic()
+        return self._newest
 
     def reader(self) -> Reader | None:
         """A reader of events from now on, or None where there are too many."""

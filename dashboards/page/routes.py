@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Callable, Mapping
 from importlib import resources
 from pathlib import PurePath
 from typing import Final
 
-from collectors.exposition import Request, Response, Route
+from collectors.http_server import Response, Route, for_known_names
 from dashboards.page.feed import Feed
 from dashboards.page.runbook import html
 from streaming.exporter import Exporter
@@ -38,11 +36,13 @@ _HEADERS: Final = {
 def routes(exporter: Exporter, not_ready: Callable[[], str | None]) -> Mapping[str, Route]:
     """To be served beside /metrics."""
     feed = Feed(lambda: snapshot(exporter, not_ready()))
+    files = _files()
     return {
-        **_files(),
+        **files,
+        "/": for_known_names(files["/"]),  # whose events would be missing
         "/runbook": _file(html(), _KINDS[".html"]),
-        "/events": lambda _: _events(feed),
-        "/api/state": lambda request: _state(feed, request),
+        "/events": for_known_names(lambda _: _events(feed)),
+        "/api/state": for_known_names(lambda _: _state(feed)),
     }
 
 
@@ -67,10 +67,5 @@ def _events(feed: Feed) -> Response:
     return Response(reader, "text/event-stream", headers={"Cache-Control": "no-store"})
 
 
-def _state(feed: Feed, request: Request) -> Response:
-    body = json.dumps(feed.newest(), separators=(",", ":"), ensure_ascii=False).encode()
-    headers = {"Cache-Control": "no-store"}
-    if "gzip" in request.headers.get("accept-encoding", ""):
-        body = gzip.compress(body, compresslevel=1)
-        headers["Content-Encoding"] = "gzip"
-    return Response(body, "application/json", headers=headers)
+def _state(feed: Feed) -> Response:
+    return Response(feed.encoded(), "application/json", headers={"Cache-Control": "no-store"})

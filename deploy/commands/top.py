@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import sys
 import threading
-import urllib.request
+import time
 from dataclasses import replace
 from typing import Any, Final
 
@@ -15,7 +14,9 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
+from collectors import http_client
 from collectors.config import http_url
+from collectors.texts import shown
 from collectors.worker import Worker
 from dashboards.keys import Keys
 from dashboards.terminal import SORTS, Choice, around, screen, selected
@@ -25,7 +26,8 @@ from deploy.signals import stop_on_signals
 
 _TIMEOUT_SECONDS: Final = 5.0
 _REFRESH_SECONDS: Final = 1.0
-_MAX_BYTES: Final = 64 << 20
+_OK: Final = 200
+_REASON_BYTES: Final = 300
 
 
 @click.command()
@@ -61,17 +63,13 @@ def command(url: str, sort: str, filter_: str, *, once: bool) -> None:
 
 def fetch(url: str) -> dict[str, Any]:
     """The exporter's state; OSError or ValueError where there is none."""
+    answer = http_client.get(f"{url.rstrip('/')}/api/state", time.monotonic() + _TIMEOUT_SECONDS)
+    if answer.status != _OK:
+        # It may say why, and where else to ask.
+        said = answer.headers.get("location") or answer.body[:_REASON_BYTES].decode("utf-8", "replace")
+        raise ValueError(shown(f"HTTP status {answer.status}: {said.strip()}"))
     try:
-        return _fetched(url)
-    except http.client.HTTPException as error:
-        raise ValueError(f"no HTTP: {type(error).__name__}") from None
-
-
-def _fetched(url: str) -> dict[str, Any]:
-    with urllib.request.urlopen(f"{url.rstrip('/')}/api/state", timeout=_TIMEOUT_SECONDS) as answer:  # noqa: S310 -- the scheme is checked
-        data = answer.read(_MAX_BYTES)
-    try:
-        state = json.loads(data)
+        state = json.loads(answer.body)
         screen(state, 80, Choice())  # whether all is there that is shown
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
         raise ValueError("this is no state of Inflight") from None

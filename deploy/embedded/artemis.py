@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from string import Template
 from xml.sax.saxutils import escape, quoteattr
 
+from collectors.secrets import read_password
 from deploy import jvm
 from deploy.embedded import artemis_logins, http, java, secret
 from deploy.embedded.guarded import Guard
@@ -219,6 +220,6 @@ class Artemis(Service):
             "mbean": f'org.apache.activemq.artemis:broker="{self.name}"',
             "attribute": "Active",
         }
-        password = self.password_file.read_text().strip()
+        password = read_password(self.password_file)
         reply = http.post_json(self.jolokia_url, question, user=USER, password=password, origin=ORIGIN)
         return reply.get("value") is True

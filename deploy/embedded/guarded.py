@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from collectors.secrets import read_password
 from deploy.embedded import secret
 
 
@@ -25,7 +26,7 @@ class Guard:
 
     @property
     def password(self) -> str:
-        return self.password_file.read_text().strip()
+        return read_password(self.password_file)
 
     def keystore(self, directory: Path) -> Path:
         """Key and certificate in one file, as the JVM's PEM keystores want them."""

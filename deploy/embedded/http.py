@@ -1,25 +1,48 @@
-"""Questions over HTTP to parts on this machine, past whatever proxy the environment names."""
+"""Questions over HTTP to parts on this machine."""
 
 from __future__ import annotations
 
 import base64
 import json
-import urllib.request
-from typing import Any
+import time
+from typing import Any, Final
+from urllib.parse import urlsplit
 
-_TIMEOUT_SECONDS = 2
-_opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+from collectors import http_client
+from collectors.http_client import Answer, HttpClient
+
+_TIMEOUT_SECONDS: Final = 2.0
+_REDIRECTIONS: Final = 300
 
 
 def get(url: str) -> str:
-    """The body of a good answer; anything else raises."""
-    with _opener.open(url, timeout=_TIMEOUT_SECONDS) as reply:
-        return str(reply.read().decode())
+    """The body of a good answer; anything else raises OSError."""
+    return _good(url, http_client.get(url, _until())).decode()
 
 
 def post_json(url: str, body: object, *, user: str, password: str, origin: str) -> Any:
     token = base64.b64encode(f"{user}:{password}".encode()).decode()
-    headers = {"Authorization": f"Basic {token}", "Content-Type": "application/json", "Origin": origin}
-    request = urllib.request.Request(url, json.dumps(body).encode(), headers)  # noqa: S310 -- our own http URL
-    with _opener.open(request, timeout=_TIMEOUT_SECONDS) as reply:
-        return json.load(reply)
+    client = HttpClient(url)
+    try:
+        answer = client.exchange(
+            "POST",
+            urlsplit(url).path or "/",
+            _until(),
+            json.dumps(body).encode(),
+            Authorization=f"Basic {token}",
+            Content_Type="application/json",
+            Origin=origin,
+        )
+    finally:
+        client.close()
+    return json.loads(_good(url, answer))
+
+
+def _until() -> float:
+    return time.monotonic() + _TIMEOUT_SECONDS
+
+
+def _good(url: str, answer: Answer) -> bytes:
+    if answer.status >= _REDIRECTIONS:
+        raise OSError(f"{url} answered HTTP {answer.status}")
+    return answer.body

@@ -5,12 +5,14 @@ from __future__ import annotations
 import secrets
 from pathlib import Path
 
+from collectors.secrets import read_password
+
 
 def password(path: Path) -> str:
     """The password in the file; a random one, written there, if there is no file yet."""
     if not path.exists():
         write(path, secrets.token_urlsafe(18) + "\n")
-    return path.read_text().strip()
+    return read_password(path)
 
 
 def write(path: Path, text: str) -> None:

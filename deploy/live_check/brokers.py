@@ -62,9 +62,9 @@ def _queue(address: str) -> Read:
     return Read(schema.ARTEMIS.queue.pattern.format(queue=quoted), _LEFT_ALONE)
 
 
-def _clock(what: str, reply: Any) -> Checked:
+def _clock(what: str, reply: dict[str, Any]) -> Checked:
     there = reply.get("timestamp")
-    if not isinstance(there, int):
+    if type(there) is not int or not 0 <= there < 1 << 62:
         return fixes.passed(f"{what}: clock", "not told")
     off = there - time.time()
     # It is told in whole seconds.
@@ -73,10 +73,12 @@ def _clock(what: str, reply: Any) -> Checked:
     return fixes.passed(f"{what}: clock", "within 2 s of this machine's")
 
 
-def _left_alone(what: str, address: str, reply: Any) -> Iterator[Checked]:
+def _left_alone(what: str, address: str, reply: dict[str, Any]) -> Iterator[Checked]:
     """A message that the broker moves elsewhere when it expires is not lost, but would count as such."""
-    value = reply.get("value") if isinstance(reply, dict) else None
+    value = reply.get("value")
     for attributes in value.values() if isinstance(value, dict) else ():
+        if not isinstance(attributes, dict):
+            continue
         taken = {
             name: attributes.get(name)
             for name in _LEFT_ALONE

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import proton
 
+from collectors.secrets import read_password
 from deploy.errors import Problem
 from deploy.standin import addresses, peers
 from deploy.standin.events import Events
@@ -112,8 +113,7 @@ class Connections:
             sasl.allow_insecure_mechs = True
             sasl.allowed_mechs("PLAIN")
             peer.wire.connection.user = connector.user
-            password = Path(connector.password_file or "").read_text(encoding="utf-8").strip()
-            peer.wire.connection.password = password
+            peer.wire.connection.password = read_password(Path(connector.password_file or ""))
         else:
             sasl.allowed_mechs("ANONYMOUS")
 

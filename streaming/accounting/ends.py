@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from collectors.records import SECOND_NS, Header
+from collectors.records import SECOND_NS, Header, Link, Role
 from streaming.accounting import spans
 from streaming.accounting.bounds import RANGES, SPANS
 
@@ -43,7 +43,7 @@ def reach_ns(header: Header) -> int:
 class End:
     """Times are the senders': a receiver's are put back by offset and bound as its record comes in."""
 
-    role: str
+    role: Role
     name: str
     run: str
     born_ns: int  # its observed_from, as its own clock says
@@ -51,7 +51,7 @@ class End:
     ranges: list[Range] = field(default_factory=list)
     frontier_ns: int = 0  # it has measured, and published, until then: of the last record before a hole
     bye: int | None = None  # the number of its clean end
-    link: str = "attached"
+    link: Link = "attached"
     told_ns: int = 0  # the newest frontier as its own clock says
     reach_ns: int = (
         0  # no record of it told of a later time; with a clock unknown rows may be later than frontiers

@@ -9,13 +9,14 @@ from typing import Final, Literal, NamedTuple
 from collectors.metrics import LATENCY_BUCKETS_SECONDS
 from collectors.records import UNSENT_REASONS
 from streaming.exporter.hdr import reached
-from streaming.exporter.moves import MOVES, steps
+from streaming.exporter.moves import MOVES, RARE_MOVES, steps
 from streaming.exporter.slo import Objective
 from streaming.rows import CLASSES, Latency, WindowRow
 
 Result = Literal["used", "repeat", "old"]
 BASES: Final = ("response", "service")
 BUCKETS_NS: Final = tuple(round(bound * 1e9) for bound in LATENCY_BUCKETS_SECONDS)
+_KNOWN_MOVES: Final = frozenset((*MOVES, *RARE_MOVES))
 PLAIN: Final = (
     *("sent", "late", "duplicate", "redelivered", "reordered", "foreign", "unexpected", "negative"),
     *("sent_bytes", "received_bytes", "outage_ns"),
@@ -108,7 +109,8 @@ class Book:
         for name in CLASSES:
             counts[f"class.{name}"] += row["classes"].get(name, 0)
         for reason, unsent in row["unsent"].items():
-            _add(counts, f"unsent.{reason}", unsent)
+            if reason in UNSENT_REASONS:  # others are a fault of the books
+                _add(counts, f"unsent.{reason}", unsent)
         counts["windows.complete" if row["complete"] else "windows.incomplete"] += 1
         for basis in self.bases:
             self._observe(basis, latencies[basis], below[basis])
@@ -140,11 +142,12 @@ class Book:
         before = self.revised.get(start_ns, Revised(0, {}, 0))
         if row["revision"] <= before.revision:
             return "repeat"
-        for move, count in steps(before.moves, row["moves"]).items():
+        moves = {move: count for move, count in row["moves"].items() if move in _KNOWN_MOVES}
+        for move, count in steps(before.moves, moves).items():
             _add(self.counts, f"moved.{move}", count)
         # What is late comes after revision 0 by its nature.
         _add(self.counts, "late", max(0, row["late"] - before.late))
-        self.revised[start_ns] = Revised(row["revision"], dict(row["moves"]), row["late"])
+        self.revised[start_ns] = Revised(row["revision"], moves, row["late"])
         return "used"
 
     def _counted(self, row: WindowRow) -> bool:
@@ -153,7 +156,9 @@ class Book:
         if self.since_ns is None or self.high_ns is None or not self.since_ns <= start_ns < self.high_ns:
             return False
         epoch = next((e for e in reversed(self.epochs) if e.from_ns <= start_ns), None)
-        return epoch is not None and (epoch.rules, epoch.window_ns) == (row["rules"], row["window_ns"])
+        if epoch is None or (epoch.rules, epoch.window_ns) != (row["rules"], row["window_ns"]):
+            return False
+        return (start_ns - epoch.from_ns) % epoch.window_ns == 0
 
     def _note_rules(self, row: WindowRow) -> None:
         if not self.epochs or self.epochs[-1][1:] != (row["rules"], row["window_ns"]):

@@ -6,7 +6,8 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
@@ -16,22 +17,28 @@ from collectors.config import Config
 from collectors.events import Event
 from collectors.metrics import CATALOGUE, quote
 from collectors.telemetry import Telemetry
-from streaming.exporter import checks, shape, text
+from streaming.accounting.bounds import AHEAD_NS
+from streaming.exporter import checks, text
 from streaming.exporter.book import BASES, Book, Result
 from streaming.exporter.network import Network
 from streaming.exporter.path import Labels, Path
+from streaming.exporter.room import Full, Room
 from streaming.exporter.slo import objectives
-from streaming.rows import LiveRow, WindowRow
+from streaming.rows import LiveRow, Named, WindowRow
 
 _log: Final = logging.getLogger("inflight.exporter")
 
 MAX_PATHS: Final = 10_000
+MAX_BYTES: Final = 256 << 20  # of all paths together, with what is told of them
 MAX_EVENTS: Final = 2_000
+MAX_EVENTS_BYTES: Final = 4 << 20
 MAX_EVENTS_TOLD: Final = 20  # as labels, and each of them so long
 MAX_EVENT_TEXT: Final = 120
 EVENT_TAIL_NS: Final = 15 * 10**9  # a moment has to last for a scrape
 VANISH_NS: Final = 300 * 10**9  # the series of a path that nobody configures or tells of any more
 FORGET_NS: Final = 7 * 24 * 3_600 * 10**9  # its counters: as long as windows can be read again
+RESULTS: Final = ("used", "repeat", "old", "bad", "future", "full")
+_SAY_SECONDS: Final = 60.0  # between two lines on what is refused for the same reason
 FRESHNESS_BUCKETS_SECONDS: Final = (0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 60.0, 300.0)
 
 
@@ -45,8 +52,9 @@ class Exporter:
         self.now_ns: Final = now_ns
         self.lock: Final = threading.RLock()
         self.paths: Final[dict[str, Path]] = {}
-        self.events: Final[deque[Event]] = deque(maxlen=MAX_EVENTS)
+        self.events: Final[deque[Event]] = deque()
         self.network: Final = Network()
+        self.room: Final = Room(MAX_BYTES)
         self.catching_up = False  # rows of the past are being read: they tell nothing of freshness
         self.keep_ns: Final = 2 * config.defaults.horizon
         self._configured: Final = configured_paths.resolve(config)
@@ -56,8 +64,9 @@ class Exporter:
         self._errors: Final = Counter(*_named("exporter_accounting_errors_total"), registry=registry)
         self._rows: Final = Counter(*_named("exporter_rows_total"), ("topic", "result"), registry=registry)
         for topic in ("windows", "live", "events", "router", "broker"):
-            for result in ("used", "repeat", "old", "bad"):
+            for result in RESULTS:
                 self._rows.labels(topic, result)
+        self._say_again: Final[dict[tuple[str, str], float]] = {}
         self.add_configured()
 
     def add_configured(self) -> None:
@@ -83,15 +92,13 @@ class Exporter:
     def apply_window(self, row: WindowRow) -> None:
         """Count a row of `inflight.windows`, once however often it comes, and check its books.
 
-        ValueError, and nothing counted, where the row is not what its contract says.
+        ValueError, and nothing counted, where its histograms cannot be read.
         """
-        shape.check_window(row)
         faults = checks.faults(row)
-        with self.lock:
-            path = self._path(row, "windows")
-            if path is None:
-                return
+        with self.lock, self._refusing("windows", row["path"]):
             start_ns, end_ns = row["window_start_ns"], row["window_start_ns"] + row["window_ns"]
+            self._check_time(end_ns)
+            path = self._path(row, row["routes"])
             maintenance = self.in_maintenance(path.name, start_ns, end_ns)
             result: Result = path.book.apply(row, path.objectives, maintenance=maintenance)
             self._rows.labels("windows", result).inc()
@@ -106,11 +113,9 @@ class Exporter:
 
     def apply_live(self, row: LiveRow) -> None:
         """Show a row of `inflight.live`; the last one wins."""
-        shape.check_live(row)
-        with self.lock:
-            path = self._path(row, "live")
-            if path is None:
-                return
+        with self.lock, self._refusing("live", row["path"]):
+            self._check_time(max(row["at_ns"], row["window_start_ns"]))
+            path = self._path(row)
             before_ns, last_ns = path.last_received_ns or 0, row["last_received_ns"]
             path.show_live(row)
             self._touch(path)
@@ -119,24 +124,47 @@ class Exporter:
                 self._freshness.observe(max(0, self.now_ns() - last_ns) / 1e9)
 
     def apply_event(self, event: Event) -> None:
-        """Take an event of `inflight.events`."""
+        """Take an event of `inflight.events`; the oldest go where there is no room for more."""
         with self.lock:
             repeat = event in self.events
             if not repeat:
                 self.events.append(event)
+                while len(self.events) > MAX_EVENTS or sum(map(_weight, self.events)) > MAX_EVENTS_BYTES:
+                    self.events.popleft()
             self._rows.labels("events", "repeat" if repeat else "used").inc()
 
     def apply_router(self, record: Telemetry) -> None:
         """Show a record of `inflight.router`."""
-        with self.lock:
-            self.network.apply_router(record)
+        with self.lock, self._refusing("router", record.key):
+            self._check_time(record.at_ns)
+            self.network.apply_router(record, self.now_ns())
             self._rows.labels("router", "used").inc()
 
     def apply_broker(self, record: Telemetry) -> None:
         """Show a record of `inflight.broker`."""
-        with self.lock:
-            self.network.apply_broker(record)
+        with self.lock, self._refusing("broker", record.key):
+            self._check_time(record.at_ns)
+            self.network.apply_broker(record, self.now_ns())
             self._rows.labels("broker", "used").inc()
+
+    @contextmanager
+    def _refusing(self, topic: str, what: str) -> Iterator[None]:
+        """Count what cannot be kept, and say so now and then."""
+        try:
+            yield
+        except (Full, _Ahead) as error:
+            result = "full" if isinstance(error, Full) else "future"
+            self._rows.labels(topic, result).inc()
+            now = time.monotonic()
+            if now >= self._say_again.get((topic, result), now):
+                self._say_again[topic, result] = now + _SAY_SECONDS
+                _log.warning("%s, of %r, is left out: %s", topic, what[:200], error)
+
+    def _check_time(self, at_ns: int) -> None:
+        """What is of the future would be the newest for as long, whatever else came."""
+        ahead_ns = at_ns - self.now_ns()
+        if ahead_ns > AHEAD_NS:
+            raise _Ahead(f"it is of {ahead_ns // 10**9} s after this machine's clock")
 
     def count_bad(self, topic: str) -> None:
         """A row that could not be read."""
@@ -155,6 +183,7 @@ class Exporter:
             for path in [p for p in self.paths.values() if not p.configured]:
                 if now_ns - (path.seen_ns or 0) > FORGET_NS:
                     del self.paths[path.name]
+                    self.room.give_back([path.name])
             found = [
                 path
                 for path in self.paths.values()
@@ -197,21 +226,29 @@ class Exporter:
         ]
         return [metric.head, *lines] if lines else []
 
-    def _path(self, row: WindowRow | LiveRow, topic: str) -> Path | None:
+    def _path(self, row: Named, routes: dict[str, int] | None = None) -> Path:
+        """Full where there is no room for it, or for what this row adds to it."""
         path = self.paths.get(row["path"])
         if path is None:
             if len(self.paths) >= MAX_PATHS:
-                self._rows.labels(topic, "bad").inc()
-                _log.warning(
-                    "path %r is left out: %d paths are the most that are shown", row["path"], MAX_PATHS
-                )
-                return None
-            path = self.paths[row["path"]] = self.new_path(row["path"])
-        return path
+                raise Full(f"{MAX_PATHS} paths are the most that are shown")
+            path = self.new_path(row["path"])
+        if not path.configured:  # which are as many as the config says, and have always room
+            self.room.take(path.name, path.weight(row, routes))
+        return self.paths.setdefault(path.name, path)
 
     def _touch(self, path: Path) -> None:
         path.seen_ns = self.now_ns()
         path.chunks = None
+
+
+class _Ahead(Exception):  # noqa: N818 -- it names the row
+    """It tells of a time that is far from having come."""
+
+
+def _weight(event: Event) -> int:
+    """Of an event; patterns cost time with each path, and weigh so."""
+    return 512 + len(event.text) + sum(1_024 + len(pattern) for pattern in event.paths)
 
 
 def _named(name: str) -> tuple[str, str]:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from streaming.exporter.book import Book
+from streaming.exporter.room import weight
 from streaming.exporter.slo import Objective
-from streaming.rows import LiveRow, WindowRow
+from streaming.rows import LiveEnd, LiveRow, Named, WindowRow
 
 HISTORY: Final = 60  # windows that a sparkline shows
+_BYTES: Final = 8_192  # of a path with counters, history and figures
+_LINES: Final = 140  # its series, and each letter of a name may have to be escaped
 RATE_OVER_NS: Final = 1_000_000_000  # the beginning of a window is too short to tell a rate
 
 
@@ -64,16 +68,25 @@ class Path:
             return
         if not self.history or self.history[-1].end_ns < point.end_ns:
             self.history.append(point)
-        self.window = without_histograms(row)
+        self.window = slim_window(row)
         self.relabel(row)
 
     def show_live(self, row: LiveRow) -> None:
         """Take the newest live row; the last one wins."""
-        self.live = row
+        self.live = slim_live(row)
         elapsed_ns = min(row["at_ns"] - row["window_start_ns"], row["window_ns"])
         if elapsed_ns >= RATE_OVER_NS:
             self.rate = row["sent"] * 1e9 / elapsed_ns
         self.relabel(row)
+
+    def weight(self, row: Named, routes: Mapping[str, int] | None = None) -> int:
+        """Bytes that it takes, about, once it has this row: its series repeat its names in each line."""
+        names = weight(row["path"]) + weight(row["mesh"])
+        labels = weight([row["address"], row["source"], row["target"]])
+        if routes is None:
+            routes = self.window["routes"] if self.window else {}
+        moves = [revised.moves for revised in self.book.revised.values()]
+        return _BYTES + _LINES * names + labels + weight(routes) + weight(moves)
 
     def relabel(self, row: WindowRow | LiveRow) -> None:
         """Addresses and end points are as the data says; how messages get there is as the config says."""
@@ -103,14 +116,24 @@ class Path:
         return max(0, final_ns, min(receivers) - since_ns)
 
 
-def without_histograms(row: WindowRow) -> WindowRow:
-    """What is shown needs no histograms, and they are most of a row."""
-    slim = row.copy()
+def slim_window(row: WindowRow) -> WindowRow:
+    """What is shown needs no histograms and no members, and they are most of a row."""
+    slim: WindowRow = {**row, "members": [], "slowest": None}
     for basis in ("response", "service"):
         latency = row["response"] if basis == "response" else row["service"]
         if latency is not None:
             slim[basis] = {**latency, "hdr": ""}
     return slim
+
+
+def slim_live(row: LiveRow) -> LiveRow:
+    """Of its ends counts who has no link, and how far those of a role have measured: four are enough."""
+    kept: dict[tuple[str, str], LiveEnd] = {}
+    for end in row["ends"]:
+        key = end["role"], end["link"]
+        if key not in kept or end["frontier_ns"] < kept[key]["frontier_ns"]:
+            kept[key] = end
+    return {**row, "ends": list(kept.values())}
 
 
 def _point(row: WindowRow) -> Point:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path as File
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from collectors.private import replace
 from streaming.exporter.book import Book, Epoch, Histogram, Revised, zeros
 from streaming.exporter.core import Exporter
+from streaming.rows import check_live, check_window
+
+T = TypeVar("T")
 
 VERSION: Final = 1
 Offsets = dict[str, dict[int, int]]  # the next one to read, by topic and partition
@@ -91,10 +95,19 @@ def _dump(path: Any) -> dict[str, Any]:
     }
 
 
+def _whole(check: Callable[[Any], T], row: Any) -> T | None:
+    """The row; None where there is none, or one that an earlier version took and nobody would today."""
+    try:
+        return None if row is None else check(row)
+    except ValueError:
+        return None
+
+
 def _fill(exporter: Exporter, paths: dict[str, Any]) -> None:
     for name, saved in paths.items():
         path = exporter.new_path(name)
-        path.seen_ns, path.window, path.live = saved["seen_ns"], saved["window"], saved["live"]
+        path.seen_ns = saved["seen_ns"]
+        path.window, path.live = _whole(check_window, saved["window"]), _whole(check_live, saved["live"])
         path.book = Book(
             exporter.keep_ns,
             path.book.bases,
@@ -110,4 +123,6 @@ def _fill(exporter: Exporter, paths: dict[str, Any]) -> None:
         )
         if (row := path.live or path.window) is not None:
             path.relabel(row)
+            if not path.configured:
+                exporter.room.take(name, path.weight(row))
         exporter.paths[name] = path

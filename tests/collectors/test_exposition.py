@@ -11,8 +11,8 @@ from collections.abc import Iterator
 import pytest
 from prometheus_client import CollectorRegistry, Gauge
 
-from collectors import exposition
-from collectors.exposition import Exposition, ListenError, Request, Response
+from collectors.exposition import Exposition, ListenError
+from collectors.http_server import Request, Response
 
 
 @pytest.fixture
@@ -76,29 +76,6 @@ def test_bad_requests_are_answered(server: Exposition) -> None:
         raw.sendall(b"GET http://[/ HTTP/1.1\r\n\r\n")
         assert b"400" in raw.recv(1000)
     assert get(server, "/echo?a=1&a=2") == (200, b"2")
-
-
-def test_slow_clients_are_bounded(server: Exposition, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A client that never ends its request is cut off, also when it drips bytes."""
-    monkeypatch.setattr(exposition, "REQUEST_SECONDS", 0.3)
-    with socket.create_connection(("127.0.0.1", server.port), timeout=5) as raw:
-        raw.sendall(b"GET /metrics HT")
-        assert raw.recv(1000) == b""
-
-
-def test_too_many_connections_are_refused(
-    registry: CollectorRegistry, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Beyond the bound a client is told so at once; the freed place serves the next."""
-    monkeypatch.setattr(exposition, "MAX_CONNECTIONS", 1)
-    server = Exposition("127.0.0.1:0", registry)
-    with socket.create_connection(("127.0.0.1", server.port), timeout=5) as first:
-        first.sendall(b"GET ")
-        with socket.create_connection(("127.0.0.1", server.port), timeout=5) as second:
-            assert b"503" in second.recv(1000)
-        first.sendall(b"/-/healthy HTTP/1.0\r\n\r\n")
-        assert b"200" in first.recv(1000)
-    server.close()
 
 
 def test_streams(registry: CollectorRegistry) -> None:

@@ -10,14 +10,19 @@ import urllib.request
 from collections.abc import Iterator
 from typing import Any
 
+import made_exporter
 import pytest
 from helpers import wait_until
 from hypothesis import given
 from hypothesis import strategies as st
 from made_exporter import Served, recent
 from made_rows import window
+from prometheus_client import CollectorRegistry
 
+from collectors.exposition import Exposition
+from collectors.http_server import Response
 from dashboards.page.feed import MAX_READERS, Feed, changes, event
+from deploy.commands.top import fetch
 
 FIELDS = st.dictionaries(st.sampled_from(["state", "lost", "spark"]), st.integers(0, 2) | st.none())
 STATES = st.fixed_dictionaries(
@@ -121,3 +126,34 @@ def test_state_as_json_is_packed_on_request(served: Served) -> None:
     with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310 -- the same
         packed = json.loads(gzip.decompress(answer.read()))
     assert packed["paths"] == plain["paths"]
+
+
+def test_pages_are_for_who_asks_under_its_own_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A foreign name that leads here gets no data, and the reason; what everybody may read anyway it gets."""
+    monkeypatch.setattr(made_exporter, "TEXT", made_exporter.TEXT + "export: {hosts: [monitor.example]}\n")
+    served = Served()
+
+    def status(path: str, host: str) -> int:
+        connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=10)
+        connection.request("GET", path, headers={"Host": host})
+        return connection.getresponse().status
+
+    for path in ("/", "/api/state", "/events"):
+        assert status(path, "evil.example") == 403
+        assert status(path, "monitor.example:9750") == 200
+        assert status(path, f"localhost:{served.port}") == 200
+    for path in ("/runbook", "/page.js", "/page.css", "/-/ready"):
+        assert status(path, "evil.example") == 200
+    served.close()
+
+
+def test_top_says_why_it_is_not_answered() -> None:
+    """The server's reason is the one that helps, in one line that steers no terminal."""
+    server = Exposition(
+        "127.0.0.1:0",
+        CollectorRegistry(),
+        routes={"/api/state": lambda _: Response(b"ask for\x1b[2J localhost\n", status=403)},
+    )
+    with pytest.raises(ValueError, match=r"HTTP status 403: ask for\ufffd\[2J localhost$"):
+        fetch(server.url)
+    server.close()

@@ -14,7 +14,9 @@ import pytest
 from certificates import Authority
 from click.testing import CliRunner, Result
 from helpers import free_port
+from peers import Dripping
 
+from dashboards import grafana
 from deploy.cli import main
 
 TOKEN = "glsa_only-for-this-test"  # noqa: S105 -- opens nothing
@@ -120,6 +122,17 @@ def test_addresses_that_are_none(url: str, told: str, diff: Callable[..., Result
     found = diff(url)
     assert told in found.output
     assert "secret" not in found.output
+
+
+def test_a_server_that_drips_keeps_nobody(
+    diff: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each byte comes in time, and the whole never does."""
+    monkeypatch.setattr(grafana, "_TIMEOUT_SECONDS", 0.5)
+    peer = Dripping(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", b" ")
+    peer.start()
+    assert "no answer from" in diff(f"http://127.0.0.1:{peer.port}").output
+    peer.close()
 
 
 @pytest.mark.parametrize("content", [None, b"", b"two\nlines", b"\xff\xfe"])

@@ -196,6 +196,7 @@ TEXTS: dict[str, tuple[str, ...]] = {
         "The monitor sees less than it should: records late (probe at s)",
         "The monitor sees less than it should: mesh not polled (mesh m)",
         "The monitor sees less than it should: broker not polled (mesh m broker b)",
+        "The monitor sees less than it should: rows left out (topic router)",
     ),
     "PipelineStalled": ("The figures are not of now, or not right: no progress",),
 }

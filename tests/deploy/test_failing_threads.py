@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-import urllib.error
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from helpers import free_port, wait_until
 
+from collectors import http_client
 from deploy.commands import top
 from deploy.embedded import http
 
@@ -64,10 +65,7 @@ def _failing(place: str, *arguments: object, once: bool = False) -> Iterator[sub
 
 def _ready(port: int) -> str:
     """What /-/ready says, whatever its status."""
-    try:
-        return http.get(f"http://127.0.0.1:{port}/-/ready")
-    except urllib.error.HTTPError as answer:
-        return answer.read().decode()
+    return http_client.get(f"http://127.0.0.1:{port}/-/ready", time.monotonic() + 5).body.decode()
 
 
 @pytest.mark.parametrize("command", ["probe", "run", "ping"])
@@ -114,7 +112,7 @@ def test_a_thread_that_fails_is_told(config: Path, command: str, place: str, thr
 def test_a_server_that_fails_serves_again(config: Path) -> None:
     """And says that it failed."""
     port = free_port()
-    place = "collectors.exposition:_Server.serve_forever"
+    place = "collectors.http_server:Server.serve_forever"
     with _failing(place, "probe", "-c", config, "--listen", f"127.0.0.1:{port}", once=True):
         reason = "the thread http failed: ZeroDivisionError: made by a test"
         wait_until(lambda: reason in _ready(port), 60, reason)

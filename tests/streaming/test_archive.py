@@ -71,6 +71,31 @@ def test_what_is_read_is_what_was_written(spark: SparkSession, final: list[bytes
     assert files == [f"daily/date={date}" for date in DATES]
 
 
+def test_rows_that_are_none_end_nothing(spark: SparkSession, final: list[bytes], tmp_path: Path) -> None:
+    """Of any type in any column: they are left out, and those beside them are kept."""
+    good = rows.decode_window(final[0])
+    values: list[object] = ["maybe", 10**400, 1 << 63, -(1 << 63), 1 << 62, -1, 1.5, [], {}, None, "\u0000"]
+    bad = [
+        json.dumps({**good, name: value, "hostile": True}).encode()
+        for name in (
+            "window_start_ns",
+            "window_ns",
+            "revision",
+            "complete",
+            "sent",
+            "classes",
+            "response",
+            "path",
+        )
+        for value in values
+    ]
+    land(spark, tmp_path, [final[1], *bad, b"\xff\xfe", b"[" * 10_000, b'{"window_start_ns":1}', final[2]])
+    kept = [row for row in stored(tmp_path) if b"hostile" not in row]
+    assert sorted(kept) == sorted(final[1:3])
+    dates = {folder.name for folder in (tmp_path / "landing").iterdir() if folder.is_dir()}
+    assert dates == {f"date={DATES[0]}"}
+
+
 def test_a_question_narrows_by_path_and_time(spark: SparkSession, final: list[bytes], tmp_path: Path) -> None:
     """A file half written is left out and stops nothing."""
     land(spark, tmp_path, final)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
+import resource
 import signal
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +24,7 @@ from made_rows import START, live, window
 from collectors import topics
 from collectors.events import Event
 from collectors.events import encode as encode_event
+from collectors.telemetry import Telemetry
 from streaming.rows import LiveRow, WindowRow, encode
 
 if TYPE_CHECKING:
@@ -69,6 +74,11 @@ class Export:
             if line.startswith(f"inflight_{name}{{") and all(f'{k}="{v}"' in line for k, v in labels.items()):
                 return float(line.rsplit(" ", 1)[1])
         return None
+
+    def resident_mib(self) -> int:
+        assert self.process is not None
+        pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
+        return (pages * resource.getpagesize()) >> 20
 
     def end(self, number: int = signal.SIGTERM) -> int:
         assert self.process is not None
@@ -162,6 +172,52 @@ def test_bad_rows_are_counted_and_lose_nothing_else(export: Export, put: Callabl
     assert export.value("exporter_rows_total", topic="windows", result="bad") == 5
     assert export.value("exporter_rows_total", topic="live", result="bad") == 1
     assert "bad row at" in export.log.read_text()
+
+
+def test_one_record_of_a_collector_breaks_nothing(
+    kafka: Kafka, export: Export, put: Callable[..., None], prefix: str
+) -> None:
+    """A number of 400 digits on the topics of collectors: page and `top` go on, also after a restart."""
+    kafka.make_topics(prefix, (topics.ROUTER, topics.BROKER))
+    good = Telemetry("s", "m", "A", "queue", time.time_ns(), 10**9, 1, [{"queue": "q", "messages": 3}])
+    bad = replace(good, target="B", at_ns=10**400).encode()
+    put("router", bad)
+    put("broker", bad, good.encode())
+    for _ in range(2):
+        export.start()
+        export.ready()
+        wait_until(lambda: json.loads(export.get("/api/state"))["queues"], 20, "the queue")
+        assert [queue["broker"] for queue in json.loads(export.get("/api/state"))["queues"]] == ["A"]
+        assert export.value("exporter_rows_total", topic="router", result="bad") == 1
+        top = [sys.executable, "-m", "deploy", "top", "--once", f"http://127.0.0.1:{export.port}"]
+        assert subprocess.run(top, capture_output=True, check=False, timeout=60).returncode == 0
+        assert export.end() == 0
+
+
+def test_its_memory_is_not_that_of_its_topics(
+    kafka: Kafka, export: Export, put: Callable[..., None], prefix: str, record_property: Callable[..., None]
+) -> None:
+    """A hundred rows with names of 0.9 MB and 400 parts of one poll leave /metrics as large as it was."""
+    kafka.make_topics(prefix, (topics.ROUTER,))
+    export.start()
+    export.ready()
+    put("windows", window(number=0))
+    wait_until(lambda: export.value("path_sent_messages_total") == 50, 10, "the window")
+    small, before_mib = len(export.get("/metrics")), export.resident_mib()
+    for number in range(100):
+        put("windows", window(f"guest {number}", mesh="x" * 900_000))
+    link = {"peer": "B" * 200, "direction": "out", "type": "inter-router", "deliveries_added": 1}
+    part = Telemetry("s", "m", "A", "link", time.time_ns(), 10**9, 1, [link] * 500, part=2, parts=2)
+    put("router", *[part.encode()] * 400)
+    wait_until(
+        lambda: export.value("exporter_rows_total", topic="router", result="used") == 400, 60, "the parts"
+    )
+    wait_until(
+        lambda: export.value("exporter_rows_total", topic="windows", result="bad") == 100, 60, "the rows"
+    )
+    assert export.value("path_sent_messages_total") == 50
+    assert len(export.get("/metrics")) < 2 * small
+    record_property("resident_mib", [before_mib, export.resident_mib()])
 
 
 def test_maintenance_is_left_out_of_objectives(export: Export, put: Callable[..., None]) -> None:

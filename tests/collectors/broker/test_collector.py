@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from helpers import wait_until
+from peers import Dripping
 from proton import Message
 from proton.utils import BlockingConnection
 
-from collectors import telemetry
+from collectors import http_client, telemetry
 from collectors.broker import jolokia
 from collectors.config import Broker
 
@@ -172,6 +173,8 @@ GOOD = [{"status": 200, "value": []}, {"status": 200, "value": []}]
         ((200, [{"status": 403}, {"status": 403}]), "denied", "forbids it"),
         ((200, GOOD[:1]), "bad_reply", "did not answer each of the 2 requests"),
         ((200, {"status": 200}), "bad_reply", "did not answer each"),
+        ((200, [{"status": [1]}]), "bad_reply", "did not answer each"),
+        ((200, {"status": {"a": 1}}), "bad_reply", "did not answer each"),
     ],
 )
 def test_bad_answers(fake: Any, answer: tuple[int, Any], failure: str, text: str) -> None:
@@ -195,7 +198,7 @@ def test_requests_are_bounded(fake: Any) -> None:
 
 def test_a_reply_that_is_too_large_is_left(fake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is not read to its end."""
-    monkeypatch.setattr(jolokia, "MAX_REPLY_BYTES", 1 << 20)
+    monkeypatch.setattr(http_client, "MAX_REPLY_BYTES", 1 << 20)
     with pytest.raises(jolokia.JolokiaError, match=r"narrow `queues\.include`"):
         ask(fake(lambda _: (200, b" " * (2 << 20))).url)
 
@@ -212,32 +215,17 @@ def test_target_and_login_are_sent(fake: Any, tmp_path: Path) -> None:
     assert server.headers[0]["Origin"] == "http://console"
 
 
-@pytest.fixture
-def dripping() -> Iterator[str]:
-    """Sends a byte of its answer now and then, for ever."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    done = threading.Event()
-
-    def drip() -> None:
-        connection, _ = listener.accept()
-        with connection:
-            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
-            while not done.wait(0.05):
-                connection.sendall(b" ")
-
-    thread = threading.Thread(target=drip, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{listener.getsockname()[1]}/jolokia"
-    done.set()
-    thread.join(5)
-    listener.close()
-
-
-def test_the_deadline_is_of_the_whole_answer(dripping: str, watch: Watch) -> None:
-    """A server that drips keeps no poll for ever."""
-    watching = watch(jolokia=dripping)
-    wait_until(lambda: watching.polls("timeout") >= 1, 5, "a timeout")
+@pytest.mark.parametrize(
+    "endless", [b"HTTP/1.1 200 OK", b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"]
+)
+def test_the_deadline_is_of_the_whole_answer(endless: bytes, watch: Watch) -> None:
+    """A server that drips keeps no poll for ever, in its headers as little as behind them."""
+    peer = Dripping(endless, b" ")
+    peer.start()
+    watching = watch(jolokia=f"http://127.0.0.1:{peer.port}/jolokia")
+    wait_until(lambda: watching.polls("timeout") >= 1, 20, "a timeout")
     assert watching.value("broker_up") == 0
+    peer.close()
 
 
 def test_what_is_no_broker_is_told(fake: Any, watch: Watch, caplog: pytest.LogCaptureFixture) -> None:

@@ -55,7 +55,7 @@ _LOCAL: Final[Mapping[str, str]] = {
     "spark.ui.showConsoleProgress": "false",
 }
 # Of a few cores the second compiler takes one for many minutes, for code that mostly copies bytes; the
-# parallel collector takes less of them than G1 does. What each gave stands in ARCHITECTURE.md.
+# parallel collector takes less of them than G1 does. What each gave stands in BENCHMARKS.md.
 _LOCAL_JVM: Final = "-XX:+ExitOnOutOfMemoryError -XX:-UsePerfData -XX:TieredStopAtLevel=1 -XX:+UseParallelGC"
 _ON_FILES: Final = (
     "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"

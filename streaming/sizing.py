@@ -34,7 +34,7 @@ class Need:
     windows_a_day: int
 
 
-# The figures, and on what they were taken, stand in ARCHITECTURE.md.
+# The figures, and on what they were taken, stand in BENCHMARKS.md.
 MEASURED: Final = Costs(fixed=0.36, path=0.00051, sample=0.0000015)
 
 

@@ -104,6 +104,7 @@ _ROOM: Final = 'inflight_sink_spool_limit_bytes{part="probe",site="s"}'
 _ERRORS: Final = "inflight_exporter_accounting_errors_total"
 _PROGRESS: Final = 'inflight_stream_last_progress_timestamp_seconds{query="accounting-0"}'
 _LAG: Final = 'inflight_stream_lag_seconds{query="accounting-0"}'
+_STILL: Final = 'inflight_probe_stood_still_seconds_total{site="s"}'
 _BLIND: Final = "MonitorBlind"
 _STALLED: Final = "PipelineStalled"
 
@@ -147,6 +148,14 @@ MONITOR: Final = (
         ({"part": "probe", "site": "s", "reason": "records late"},),
     ),
     Case(_BLIND, "does not: Kafka was away for two minutes", {_OLDEST: "0 60 120 0x20"}, 5),
+    Case(
+        _BLIND,
+        "fires: a probe stands still for a second in fifty",
+        {_STILL: "0+0.3x80"},
+        14,
+        ({"part": "probe", "site": "s", "reason": "stands still"},),
+    ),
+    Case(_BLIND, "does not: a probe stood still once, for three seconds", {_STILL: "0x8 3x80"}, 14),
     Case(
         _BLIND,
         "fires: the mesh is not polled",

@@ -7,7 +7,6 @@ which take the package many times longer to write (tests/bench/collectors.py).
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -16,6 +15,7 @@ from prometheus_client.core import Metric as Family
 from prometheus_client.registry import Collector
 
 from collectors.metrics import CATALOGUE, PREFIX, quote
+from collectors.steady import Steady
 
 # Name in the catalogue, label values in the catalogue's order, value.
 Sample = tuple[str, tuple[str, ...], float]
@@ -54,10 +54,11 @@ class Board(Collector):
     Those of a target that nobody has refreshed until their time runs out are not shown, but that it is down.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, clock: Callable[[], float] | None = None) -> None:
+        self.steady: Final = Steady()
         self._lock = threading.Lock()
         self._shown: dict[Hashable, _Shown] = {}
-        self._clock = clock
+        self._clock = clock or self.steady.now
 
     def put(
         self, target: Hashable, samples: Samples | Callable[[], Samples], for_seconds: float = float("inf")

@@ -21,3 +21,14 @@ class Outlet:
     board: Board
     polls: Polls
     publish: Publish
+
+    def excuse(self) -> Callable[[], bool]:
+        """Whether this process has stood still since it was asked last: a failure then is nobody else's."""
+        known = self.board.steady.still_seconds()
+
+        def excused() -> bool:
+            nonlocal known
+            before, known = known, self.board.steady.still_seconds()
+            return known != before
+
+        return excused

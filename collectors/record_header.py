@@ -223,7 +223,7 @@ _READ: Final[Mapping[str, Reader]] = {
     "link": _one_of(*get_args(Link)),
     "run": _run,
     "stream": _run,
-    "detached": _tuples(Span),
+    **dict.fromkeys(("detached", "unwatched"), _tuples(Span)),
     "gaps": _tuples(Gap),
     "routes": _counts(None),
     "unsent": _counts(UNSENT_REASONS),

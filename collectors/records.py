@@ -24,7 +24,7 @@ Kind = Literal["received", "ledger", "alive", "bye"]
 Role = Literal["sender", "receiver"]
 Link = Literal["attached", "detached"]
 Outcome = Literal["presettled", "accepted", "rejected", "released", "modified", "unsettled"]
-UnsentReason = Literal["no_credit", "no_connection", "guard"]
+UnsentReason = Literal["no_credit", "no_connection", "guard", "stalled"]
 
 OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)  # a ledger row's `outcome` is an index into these
 UNSENT_REASONS: Final[tuple[UnsentReason, ...]] = get_args(UnsentReason)
@@ -102,6 +102,7 @@ class Header(NamedTuple):
     link: Link = "attached"
     detached: tuple[Span, ...] = ()  # when the link was down, since the record before
     gaps: tuple[Gap, ...] = ()
+    unwatched: tuple[Span, ...] = ()  # of a receiver: its process stood still, or was catching up
 
     # received, ledger
     stream: str = ""  # the run of the sender whose numbers these are

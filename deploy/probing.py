@@ -113,7 +113,9 @@ class ProbeMetrics:
             lag.add_metric(list(labels), buckets, total_ns / 1e9)
         steps = _counter("probe_clock_steps_total")
         steps.add_metric([self._site], self._prober.clock_steps)
-        yield from (up, messages, lag, steps)
+        still = _counter("probe_stood_still_seconds_total")
+        still.add_metric([self._site], self._prober.stood_still_seconds)
+        yield from (up, messages, lag, steps, still)
 
 
 class SinkMetrics:

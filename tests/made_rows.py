@@ -75,7 +75,7 @@ def window(path: str = "east-west", number: int = 0, **fields: Any) -> WindowRow
         "unexpected": 0,
         "negative": 0,
         "due": sent,
-        "unsent": {"no_credit": 0, "no_connection": 0, "guard": 0},
+        "unsent": {"no_credit": 0, "no_connection": 0, "guard": 0, "stalled": 0},
         "sent_bytes": sent * 256,
         "received_bytes": received * 256,
         "response": latency(values_ns),

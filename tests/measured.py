@@ -22,69 +22,22 @@ def parse(text: str) -> tuple[Any, dict[str, paths.Path]]:
     return config, paths.resolve(config)
 
 
-class Measured:
-    """Starts at once; `finish` ends it, and then `rows` are all final."""
+class Books:
+    """Records as they come, and the rows that the accounting makes of them."""
 
-    def __init__(
-        self,
-        text: str,
-        *,
-        send: bool = True,
-        receive: bool = True,
-        books: Measured | None = None,
-        **settings: Any,
-    ) -> None:
-        """With `books`, records go to the accounting of another one: the two are ends of the same paths."""
-        config, self.paths = parse(text)
-        self._lock = books._lock if books else threading.Lock()  # noqa: SLF001 -- its own kind
-        self.records: list[records.Record] = books.records if books else []
-        self._rows: dict[tuple[str, int], WindowRow] = books._rows if books else {}  # noqa: SLF001
-        known = self.paths
-        self._accountant = books._accountant if books else Accountant(lambda name: known[name].rules)  # noqa: SLF001
-        everything = list(self.paths.values())
-        self._sink = DirectSink(self._take)
-        self.prober = Prober(
-            everything if send else [],
-            everything if receive else [],
-            config.endpoints,
-            self._sink,
-            Settings(**{"site": "test", "linger_seconds": 5.0, **settings}),
-        )
-        self.prober.start()
-        self._over = False
+    def __init__(self, known: dict[str, paths.Path]) -> None:
+        self.records: list[records.Record] = []
+        self._rows: dict[tuple[str, int], WindowRow] = {}
+        self._accountant = Accountant(lambda name: known[name].rules)
+        self._lock = threading.Lock()
 
-    def _take(self, record: bytes, key: str) -> None:
+    def take(self, record: bytes, key: str, append_ns: int | None = None) -> None:
         with self._lock:
             self.records.append(record_codec.decode(record))
-            fed = self._accountant.feed(record, time.time_ns(), key)
+            fed = self._accountant.feed(record, append_ns or time.time_ns(), key)
             assert fed.dead_letter is None, fed.dead_letter
             for row in map(decode_window, fed.rows):
                 self._rows[row["path"], row["window_start_ns"]] = row
-
-    @property
-    def sent(self) -> int:
-        return sum(end.sender.sent for end in self.prober.senders)
-
-    @property
-    def received(self) -> int:
-        return sum(receiver.received for receiver in self.prober.receivers)
-
-    def wait_sent(self, count: int, seconds: float = 30) -> None:
-        wait_until(lambda: self.sent >= count, seconds, f"{count} messages to be sent")
-
-    def wait_finished(self, seconds: float = 60) -> None:
-        """Until all schedules are at their end."""
-        wait_until(
-            lambda: self.prober.senders and all(end.sender.finished for end in self.prober.senders),
-            seconds,
-            "the schedules' end",
-        )
-
-    def finish(self) -> None:
-        if not self._over:
-            self._over = True
-            self.prober.stop()
-            self._sink.close()
 
     def rows(self, path: str) -> list[WindowRow]:
         return [row for (name, _), row in sorted(self._rows.items()) if name == path]
@@ -114,3 +67,61 @@ class Measured:
 
     def flags(self, path: str) -> set[str]:
         return {flag for row in self.rows(path) for flag in row["flags"]}
+
+
+class Measured:
+    """Starts at once; `finish` ends it, and then `rows` are all final."""
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        send: bool = True,
+        receive: bool = True,
+        books: Measured | None = None,
+        **settings: Any,
+    ) -> None:
+        """With `books`, records go to the accounting of another one: the two are ends of the same paths."""
+        config, self.paths = parse(text)
+        self.books: Books = books.books if books else Books(self.paths)
+        everything = list(self.paths.values())
+        self._sink = DirectSink(self.books.take)
+        self.prober = Prober(
+            everything if send else [],
+            everything if receive else [],
+            config.endpoints,
+            self._sink,
+            Settings(**{"site": "test", "linger_seconds": 5.0, **settings}),
+        )
+        self.rows, self.total, self.flags = self.books.rows, self.books.total, self.books.flags
+        self.prober.start()
+        self._over = False
+
+    @property
+    def records(self) -> list[records.Record]:
+        return self.books.records
+
+    @property
+    def sent(self) -> int:
+        return sum(end.sender.sent for end in self.prober.senders)
+
+    @property
+    def received(self) -> int:
+        return sum(receiver.received for receiver in self.prober.receivers)
+
+    def wait_sent(self, count: int, seconds: float = 30) -> None:
+        wait_until(lambda: self.sent >= count, seconds, f"{count} messages to be sent")
+
+    def wait_finished(self, seconds: float = 60) -> None:
+        """Until all schedules are at their end."""
+        wait_until(
+            lambda: self.prober.senders and all(end.sender.finished for end in self.prober.senders),
+            seconds,
+            "the schedules' end",
+        )
+
+    def finish(self) -> None:
+        if not self._over:
+            self._over = True
+            self.prober.stop()
+            self._sink.close()

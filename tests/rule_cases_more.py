@@ -106,6 +106,7 @@ _PROGRESS: Final = 'inflight_stream_last_progress_timestamp_seconds{query="accou
 _LAG: Final = 'inflight_stream_lag_seconds{query="accounting-0"}'
 _FUTURE: Final = 'inflight_exporter_rows_total{topic="router",result="future"}'
 _USED: Final = 'inflight_exporter_rows_total{topic="router",result="used"}'
+_STILL: Final = 'inflight_probe_stood_still_seconds_total{site="s"}'
 _BLIND: Final = "MonitorBlind"
 _STALLED: Final = "PipelineStalled"
 
@@ -149,6 +150,14 @@ MONITOR: Final = (
         ({"part": "probe", "site": "s", "reason": "records late"},),
     ),
     Case(_BLIND, "does not: Kafka was away for two minutes", {_OLDEST: "0 60 120 0x20"}, 5),
+    Case(
+        _BLIND,
+        "fires: a probe stands still for a second in fifty",
+        {_STILL: "0+0.3x80"},
+        14,
+        ({"part": "probe", "site": "s", "reason": "stands still"},),
+    ),
+    Case(_BLIND, "does not: a probe stood still once, for three seconds", {_STILL: "0x8 3x80"}, 14),
     Case(
         _BLIND,
         "fires: the mesh is not polled",

@@ -60,6 +60,7 @@ class BrokerCollector:
         self._stop = stop
         self._seen = seen
         self._jolokia = Jolokia(broker)
+        self._excused = outlet.excuse()
         self._pace = Pace(broker.interval / 1e9, time.monotonic())
         self._product: Product | None = None
         self._choice = Choice()
@@ -119,6 +120,7 @@ class BrokerCollector:
         return view
 
     def _succeeded(self, view: BrokerView, seconds: float) -> None:
+        self._excused()
         self._polls += 1
         tallied = self._tally.feed(view)
         interval_ns = self._broker.interval if self._last_ns is None else view.steady_ns - self._last_ns
@@ -161,6 +163,9 @@ class BrokerCollector:
                 )
 
     def _failed(self, result: Result, text: str, seconds: float) -> None:
+        if self._excused():
+            _log.info("broker %s: %s, while this process stood still; polled again at once", self.name, text)
+            return
         self._outlet.polls.count(("broker", self.name), result)
         mesh = self._broker.mesh
         self._outlet.board.put(("broker", self.name), [("broker_up", (mesh, self.name), 0.0)])

@@ -47,7 +47,7 @@ class Attachment:
         """What the last record of a publication says: when the link was down since the one before."""
         if self._down_since is not None:
             self._note(self._down_since, now_ns)
-            self._down_since = now_ns
+            self._down_since = max(self._down_since, now_ns)
         spans, self._down = tuple(self._down), []
         return {"detached": spans}
 

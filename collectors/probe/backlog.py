@@ -41,17 +41,28 @@ class Backlog:
 
     def collect(self, now_ns: int, obstacle: UnsentReason) -> None:
         """Take in what is due by now, and give up what is too much."""
-        for offset in self._schedule.due(now_ns - self.start_ns, _AT_ONCE):
-            intended = self.start_ns + offset
-            self._ledger.due(intended // SECOND_NS)
-            self.waiting.append(intended)
-            self.due += 1
+        self.waiting.extend(self._due(now_ns))
         if not self.waiting:
             return
         if self.is_guarded(now_ns):
             self.give_up(self.trickle(now_ns), "guard")
         elif len(self.waiting) > self._most:
             self.give_up(self._most, obstacle)
+
+    def pass_over(self, now_ns: int) -> None:
+        """Nobody was there to send what has become due by now."""
+        while missed := self._due(now_ns):
+            for intended in missed:
+                self._ledger.give_up(intended // SECOND_NS, "stalled")
+            self.unsent += len(missed)
+
+    def _due(self, now_ns: int) -> list[int]:
+        """The intended times of what has become due, or some of it."""
+        found = [self.start_ns + offset for offset in self._schedule.due(now_ns - self.start_ns, _AT_ONCE)]
+        for intended in found:
+            self._ledger.due(intended // SECOND_NS)
+        self.due += len(found)
+        return found
 
     def take_unpaced(self, now_ns: int, room: int) -> int:
         """Of a schedule without a rate: how many are due, which is as many as there is room for."""

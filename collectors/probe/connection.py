@@ -141,6 +141,11 @@ class Connection:
         self._when_written[call] = None
 
     @property
+    def is_read(self) -> bool:
+        """Whether all that had come is read."""
+        return self._pipe.is_empty
+
+    @property
     def written_bytes(self) -> int:
         """To the socket, and to all sockets before it."""
         return self._pipe.written_bytes
@@ -282,8 +287,13 @@ class Connection:
     def _on_close(self, event: Any) -> None:  # noqa: ARG002
         self._complaint = condition_text(lambda: self._engine.remote_condition)
         self._engine.close()
-        if not self._closing and self._complaint:
+        if self._closing:
+            return
+        if self._complaint:
             _log.warning("%s closes the connection: %s", self.url, self._complaint)
+        attached, self._by_pointer = list(self._by_pointer.values()), {}
+        for link in attached:  # what is sent from now on would only be lost
+            link.on_lost(f"{self.url}: {self._complaint or 'the peer closed the connection'}")
 
     def _on_link_open(self, event: Any) -> None:
         pointer = lib.pn_event_link(event)

@@ -148,6 +148,7 @@ class Ends:
             run=run,
             clock=self.clock,
             store=store,
+            read_ns=self._read_ns,
             comparisons=self._comparisons[path.flow],
             heard=lambda stream, highest: self._heard(stream, f"{path.name} {spec.name}", highest),
             answers_to=asking.answers_to if asking else lambda _stream, _address: None,
@@ -234,7 +235,22 @@ class Ends:
         if self._over:
             return
         self.loop.call_in(_HEARTBEAT_SECONDS, self._beat)
-        self._journals.beat(self.clock.now_ns())
+        self._journals.beat(self._read_ns())
+
+    def _read_ns(self) -> int:
+        return self.clock.epoch_ns + self.loop.read_ns
+
+    def stood_still(self, from_ns: int, to_ns: int) -> None:
+        """The loop did, by the monotonic clock: nobody watched, and nobody sent."""
+        self._waited_since += (to_ns - from_ns) / 1e9
+        for guard in self._guards.values():
+            guard.stood_still(to_ns - from_ns)
+        for receiver in self.receivers:
+            receiver.stood_still(self.clock.epoch_ns + from_ns, self.clock.epoch_ns + to_ns)
+        for end in self.senders:
+            for sender in (end.warmup, end.sender):
+                if sender is not None:
+                    sender.stood_still()
 
     def _start_senders(self) -> None:
         """A sender begins when the receivers of its flow in this process are there, or after some seconds."""

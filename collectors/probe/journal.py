@@ -28,7 +28,8 @@ from collectors.records import Header
 
 _log: Final = logging.getLogger("inflight.probe")
 MAGIC: Final = b"InflJ001"
-HEAD: Final = struct.Struct("<8sIHxxQQQ")  # magic, bytes of meta, generation, number, frontier, alive until
+# Magic, bytes of meta, generation, number, frontier, alive until, unwatched since (0: watched).
+HEAD: Final = struct.Struct("<8sIHxxQQQQ")
 META_AT: Final = 64
 DATA_AT: Final = 4096
 _FIRST_BYTES: Final = 1 << 15
@@ -57,7 +58,7 @@ class Journals(Protocol):
     def ledger(self, headers: Sequence[Header]) -> LedgerJournal: ...
 
     def beat(self, now_ns: int) -> None:
-        """All ends are alive."""
+        """All ends are alive, and have read what had come by now."""
 
     def close(self) -> None:
         """All ends have said goodbye: nothing is left to recover."""
@@ -100,6 +101,7 @@ class Mapped:
         self.map: Any = mmap.mmap(self._file, _FIRST_BYTES)
         self.size = _FIRST_BYTES
         self._meta_bytes = len(meta)
+        self.unwatched_ns = 0
         self.map[META_AT : META_AT + len(meta)] = meta
         self.generation = 0
         self.head(1, number, frontier_ns, frontier_ns)
@@ -107,11 +109,16 @@ class Mapped:
     def head(self, generation: int, number: int, frontier_ns: int, alive_ns: int) -> None:
         """Written last: it makes valid what was written before."""
         self.generation = generation
-        HEAD.pack_into(self.map, 0, MAGIC, self._meta_bytes, generation, number, frontier_ns, alive_ns)
-        self._number, self._frontier_ns = number, frontier_ns
+        times = number, frontier_ns, alive_ns, self.unwatched_ns
+        HEAD.pack_into(self.map, 0, MAGIC, self._meta_bytes, generation, *times)
+        self._number, self._frontier_ns, self._alive_ns = number, frontier_ns, alive_ns
 
     def beat(self, now_ns: int) -> None:
         self.head(self.generation, self._number, self._frontier_ns, now_ns)
+
+    def unwatched(self, from_ns: int | None) -> None:
+        self.unwatched_ns = from_ns or 0
+        self.beat(self._alive_ns)
 
     def grow(self) -> bool:
         """Twice the size; False where the disk has no room."""
@@ -159,6 +166,10 @@ class FileRows:
         rows = np.frombuffer(self._map[DATA_AT : self._end], ROW)
         beyond = self._beyond.rows()
         return np.concatenate((rows, beyond)) if len(beyond) else rows
+
+    def unwatched(self, from_ns: int | None) -> None:
+        if (from_ns or 0) != self._mapped.unwatched_ns:
+            self._mapped.unwatched(from_ns)
 
     def commit(self, number: int, frontier_ns: int) -> None:
         self._generation = self._mapped.next_generation()

@@ -25,6 +25,10 @@ class Guard:
         known = self._heard.get(receiver)
         self._heard[receiver] = now_ns, max(highest, known[1] if known else -1)
 
+    def stood_still(self, for_ns: int) -> None:
+        """So long nobody could be heard of here."""
+        self._heard = {who: (when + for_ns, highest) for who, (when, highest) in self._heard.items()}
+
     def problem(self, next_seq: int, now_ns: int) -> str | None:
         """Why nothing may be sent now."""
         if not self._heard:

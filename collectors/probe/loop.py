@@ -18,6 +18,7 @@ _LONGEST_NS: Final = 500_000_000
 _LONGEST_TEXT: Final = 300
 _MOST_TEXTS: Final = 20
 _RECENT_SECONDS: Final = 60.0
+STILL_NS: Final = 500_000_000  # between two steps, waiting aside: the loop did not run
 
 
 class Handler(Protocol):
@@ -39,9 +40,16 @@ class Timer:
 
 
 class Loop:
-    """Everything but `post` and `stop` is for the loop's own thread."""
+    """Everything but `post` and `stop` is for the loop's own thread.
+
+    It notices when it stood still: the process was stopped, frozen or swapped out, or its machine was, or a
+    call took very long. Then all sockets are read before any timer is called.
+    """
 
     def __init__(self) -> None:
+        self.on_stood_still: Callable[[int, int], None] = lambda _from_ns, _to_ns: None
+        self.read_ns = self._stepped_ns = time.monotonic_ns()  # what had come by `read_ns` is read
+        self._unread_until_ns = 0  # at most: the loop stood still, and sockets come first
         self._epoll = select.epoll()
         self._handlers: dict[int, Handler] = {}
         self._timers: list[tuple[int, int, Timer]] = []
@@ -91,6 +99,7 @@ class Loop:
 
     def run(self) -> None:
         """Until `stop`."""
+        self.read_ns = self._stepped_ns = time.monotonic_ns()
         try:
             while not self._stopping:
                 self.round()
@@ -100,6 +109,7 @@ class Loop:
     def round(self) -> None:
         """Wait for the next thing to happen, and do all that is due."""
         self._flush()
+        self._step()
         wait_ns = _LONGEST_NS
         if self._timers:
             wait_ns = min(wait_ns, self._timers[0][0] - time.monotonic_ns())
@@ -108,12 +118,20 @@ class Loop:
         # epoll counts in ms, which is too coarse for a schedule; select on it does not.
         if wait_ns > 0:
             select.select([self._epoll], [], [], wait_ns / 1e9)
-        for fd, events in self._epoll.poll(0):
+            self._step(wait_ns)
+        begun_ns = self._stepped_ns
+        ready = self._epoll.poll(0)
+        if not ready or begun_ns >= self._unread_until_ns:
+            self._unread_until_ns = 0
+        for fd, events in ready:
+            self._step()
             self._dispatch(fd, events)
-        while self._posted:
+        self._step()
+        self.read_ns = begun_ns
+        while self._posted and self._goes_on():
             self._call(self._posted.popleft())
         now = time.monotonic_ns()
-        while self._timers and self._timers[0][0] <= now:
+        while self._timers and self._timers[0][0] <= now and self._goes_on():
             call = heapq.heappop(self._timers)[2].call
             if call is not None:
                 self._call(call)
@@ -129,6 +147,18 @@ class Loop:
         self._epoll.close()
         os.close(self._wake_in)
         os.close(self._wake_out)
+
+    def _step(self, waited_ns: int = 0) -> None:
+        now = time.monotonic_ns()
+        if now - self._stepped_ns > STILL_NS + max(waited_ns, 0):
+            self._unread_until_ns = now + STILL_NS
+            self._call(lambda: self.on_stood_still(self.read_ns, now))
+        self._stepped_ns = now
+
+    def _goes_on(self) -> bool:
+        """Whether no socket has to be read first."""
+        self._step()
+        return not self._unread_until_ns
 
     def _flush(self) -> None:
         while self._after:

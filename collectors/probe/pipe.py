@@ -26,6 +26,7 @@ class Pipe:
         buffer = _buffers.setdefault(loop, bytearray(_BUFFER_BYTES))
         self._buffer_c, self._view = ffi.from_buffer(buffer), memoryview(buffer)
         self.written_bytes = 0  # to all sockets together
+        self.is_empty = True  # the last read found no more in the socket than it took
 
     @property
     def is_open(self) -> bool:
@@ -33,7 +34,7 @@ class Pipe:
 
     def open(self, sock: socket.socket, transport: Any) -> None:
         self._socket, self._transport = sock, transport
-        self._wants_write = True
+        self._wants_write = self.is_empty = True
         self._loop.watch(sock.fileno(), self._handler, writable=True)
 
     def close(self) -> None:
@@ -51,10 +52,13 @@ class Pipe:
         capacity = lib.pn_transport_capacity(self._transport)
         if self._socket is None or capacity <= 0:
             return None
+        most = min(capacity, _BUFFER_BYTES)
         try:
-            count = self._socket.recv_into(self._view, min(capacity, _BUFFER_BYTES))
+            count = self._socket.recv_into(self._view, most)
         except BlockingIOError:
+            self.is_empty = True
             return None
+        self.is_empty = count < most
         if count:
             lib.pn_transport_push(self._transport, self._buffer_c, count)
         else:

@@ -60,6 +60,7 @@ class Prober:
     ) -> None:
         """Paths of one multicast flow are sent once: give all of them."""
         self.loop: Final = Loop()
+        self.loop.on_stood_still = self._stood_still
         self._endpoints, self._sink, self._settings = endpoints, sink, settings
         self._cap = RateCap(settings.max_rate)
         self._connections: dict[tuple[str, str, str], Connection] = {}
@@ -72,6 +73,7 @@ class Prober:
         self._end_by = self._drain_by = 0.0
         self._arrived = 0
         self.clock_steps = 0
+        self.stood_still_seconds = 0.0
 
     @property
     def ended(self) -> threading.Event:
@@ -198,6 +200,13 @@ class Prober:
             old.detach()
             self._ends = self._new_ends(warm_up=False)
             self._ends.begin()
+
+    def _stood_still(self, from_ns: int, to_ns: int) -> None:
+        seconds = (to_ns - from_ns) / 1e9
+        self.stood_still_seconds += seconds
+        self._end_by += seconds
+        _log.warning("the process stood still for %.1f s: nothing was sent or received meanwhile", seconds)
+        self._ends.stood_still(from_ns, to_ns)
 
     def _stop_when_finished(self) -> None:
         if self._ends.finished:

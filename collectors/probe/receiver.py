@@ -28,6 +28,7 @@ from collectors.probe.message import (
 )
 from collectors.probe.publisher import Publisher
 from collectors.probe.rows import RowStore
+from collectors.probe.watch import Watch
 from collectors.records import Clock, flow_hash
 
 _LARGEST_BYTES: Final = 1 << 26
@@ -51,12 +52,14 @@ class Receiver:
         run: int,
         clock: RunClock,
         store: RowStore,
+        read_ns: Callable[[], int],
         comparisons: dict[str, Comparison],
         heard: Callable[[str, int], object] = lambda _stream, _highest: None,
         answers_to: Callable[[str, str], None] = lambda _stream, _address: None,
     ) -> None:
         """A path without a receive address gets one from its peer: that is where round trips end.
 
+        By `read_ns` all that had come is read: no later time is measured.
         `comparisons` is shared by a process's receivers of the flow, which have one clock: competing ones may
         take turns so that each hears one sender only, and yet a window asks each of them for every clock.
         """
@@ -65,9 +68,10 @@ class Receiver:
         self.name: Final = name
         self.dynamic_address: str | None = None
         self._publisher = publisher
-        self._clock, self._run, self._store = clock, run, store
+        self._clock, self._run, self._store, self._read_ns = clock, run, store, read_ns
         self._heard, self._answers_to = heard, answers_to
         self._attachment = Attachment(f"path {path.name}: receiver {name}", clock.now_ns())
+        self._watch = Watch(clock.now_ns())
         self._link: Any = None
         self._attachments = itertools.count()
         flow = flow_hash(path.mesh, path.address)
@@ -127,7 +131,9 @@ class Receiver:
         if not self.path.receive_address:
             self.dynamic_address = address
         self._link = link
-        self._attachment.begins(self._clock.now_ns())
+        now = self._clock.now_ns()
+        self._attachment.begins(now)
+        self._watch.link_begins(now)
         self._arrivals.attached()
         lib.pn_link_flow(link, self.path.credit)
         self.connection.touch()
@@ -157,6 +163,7 @@ class Receiver:
 
     def on_lost(self, reason: str) -> None:
         self._link = None
+        self._watch.link_ends()
         self._attachment.ends(self._clock.now_ns(), reason)
 
     def forget(self) -> None:
@@ -165,6 +172,11 @@ class Receiver:
 
     def journal(self) -> None:
         pass  # rows are in the store's file as soon as they are written
+
+    def stood_still(self, from_ns: int, to_ns: int) -> None:
+        """The process did: what came meanwhile may have been too much for the peer to keep."""
+        self._watch.stood_still(from_ns, to_ns)
+        self._store.unwatched(self._watch.unwatched_ns)
 
     # -- a message
 
@@ -259,7 +271,8 @@ class Receiver:
 
     def publish(self, *, bye: bool = False) -> None:
         """All that arrived, and that this end was there until now."""
-        now = self._clock.now_ns()
+        # Not the time it is now: the process may have stood still since it read.
+        now = max(self._read_ns(), self._publisher.frontier_ns)
         self._over = bye
         rows = self._store.rows()
         groups, bad = self._arrivals.groups(rows, self._routes) if len(rows) else ([], 0)
@@ -270,6 +283,7 @@ class Receiver:
             self.highest[group.stream] = max(self.highest.get(group.stream, -1), highest)
             self._publisher.add_received(group, **self._attachment.state)
         self._publisher.end(now, kind="bye" if bye else "alive", always=True, **self._state(now))
+        self._store.unwatched(self._watch.unwatched_ns)
         for stream in self.streams:
             self._heard(stream, self.highest.get(stream, -1))
 
@@ -283,6 +297,7 @@ class Receiver:
         return {
             **self._attachment.state,
             **self._attachment.take_spans(now_ns),
+            "unwatched": self._watch.take(now_ns, is_read=self.connection.is_read),
             "foreign": foreign,
             "clock": clocks,
         }

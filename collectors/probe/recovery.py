@@ -25,9 +25,10 @@ from collectors.probe.journal import (
     WRITTEN,
 )
 from collectors.probe.ledger import UNSETTLED, Second, SenderLedger
+from collectors.probe.loop import STILL_NS
 from collectors.probe.publisher import Publisher, Sink
 from collectors.record_codec import decode
-from collectors.records import SECOND_NS, BadRecord, Header
+from collectors.records import SECOND_NS, BadRecord, Header, Span
 
 _log: Final = logging.getLogger("inflight.probe")
 
@@ -38,6 +39,7 @@ class _Left(NamedTuple):
     headers: tuple[Header, ...]
     generation: int
     alive_ns: int
+    unwatched_ns: int  # since then; 0: it was watched
     data: bytes
 
 
@@ -76,7 +78,7 @@ def _each(name: Path, files: Sequence[Path], sink: Sink, publish: Callable[[_Lef
 def _read(file: Path) -> _Left | None:
     try:
         data = file.read_bytes()
-        magic, meta_bytes, generation, number, frontier_ns, alive_ns = HEAD.unpack_from(data)
+        magic, meta_bytes, generation, number, frontier_ns, alive_ns, unwatched_ns = HEAD.unpack_from(data)
         if magic != MAGIC:
             return None
         meta = zlib.decompress(data[META_AT : META_AT + meta_bytes])
@@ -94,7 +96,7 @@ def _read(file: Path) -> _Left | None:
         return None
     if not headers:
         return None
-    return _Left(tuple(headers), generation, alive_ns, data[DATA_AT:])
+    return _Left(tuple(headers), generation, alive_ns, unwatched_ns, data[DATA_AT:])
 
 
 def _publisher(left: _Left, sink: Sink) -> Publisher:
@@ -106,13 +108,16 @@ def _publish_rows(left: _Left, sink: Sink) -> None:
     other = np.flatnonzero(rows["generation"] != left.generation)
     rows = rows[: int(other[0]) if len(other) else len(rows)]
     publisher = _publisher(left, sink)
-    alive_ns = left.alive_ns
+    alive_ns, unwatched_ns = left.alive_ns, left.unwatched_ns
     if len(rows):
         groups, _ = Arrivals().groups(rows, [])
         alive_ns = max(alive_ns, int(rows["received_ns"].max()))
+        if alive_ns - left.alive_ns > STILL_NS:  # it stood still, and was killed before it knew
+            unwatched_ns = unwatched_ns or left.alive_ns
         for group in groups:
             publisher.add_received(group)
-    publisher.end(alive_ns, always=True)
+    unwatched = (Span(unwatched_ns, alive_ns),) if unwatched_ns else ()
+    publisher.end(alive_ns, always=True, unwatched=unwatched)
 
 
 def _publish_ledger(left: _Left, sink: Sink) -> None:

@@ -22,6 +22,9 @@ class RowStore(Protocol):
 
     def rows(self) -> NDArray[Any]: ...
 
+    def unwatched(self, from_ns: int | None) -> None:
+        """Since then nobody watched, and no record says so yet; None: somebody did."""
+
     def commit(self, number: int, frontier_ns: int) -> None:
         """The sink has the records of all rows, and all before this number."""
 
@@ -43,6 +46,8 @@ class MemoryRows:
 
     def rows(self) -> NDArray[Any]:
         return np.frombuffer(bytes(self._data[: self._end]), ROW)
+
+    def unwatched(self, from_ns: int | None) -> None: ...
 
     def commit(self, number: int, frontier_ns: int) -> None:  # noqa: ARG002 -- the interface
         self._end = 0

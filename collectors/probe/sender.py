@@ -232,6 +232,12 @@ class Sender:
             wake = max(self.backlog.start_ns + self._schedule.next_ns, now + _TICK_NS)
         self._timer = self._loop.call_at(wake - self._clock.epoch_ns, self._tick)
 
+    def stood_still(self) -> None:
+        """The process did, until now: what was due meanwhile would go out in one burst."""
+        if self.started and not self.finished and not self._schedule.unpaced:
+            self.backlog.pass_over(self._clock.now_ns())
+            self.journal()
+
     def _obstacle(self) -> UnsentReason:
         if not self.link_up:
             return "no_connection"

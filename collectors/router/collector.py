@@ -71,6 +71,7 @@ class _Eye:
         self.tried = False
         self._name, self._mesh, self._number, self._url = name, mesh, number, mesh.urls[number]
         self._state, self._outlet, self._stop = state, outlet, stop
+        self._excused = outlet.excuse()
         self._pace = Pace(mesh.interval / 1e9, time.monotonic())
         self._local: str | None = None  # the router there
         self._trouble = Trouble(_log)
@@ -122,6 +123,7 @@ class _Eye:
             # answer at all may do so over another connection.
             raise WireError(result if result in {"timeout", "denied"} else "lost", f"{self._url}: {text}")
         self.tried = True
+        self._excused()
         self._local = poll.local.router
         self._state.end(poll, time.time_ns(), time.monotonic_ns(), self._number)
         self._outlet.polls.count(("router", self._name), "ok", poll.faults)
@@ -129,6 +131,9 @@ class _Eye:
         self._trouble.over(f"mesh {self._name}: polled again, through {self._url}")
 
     def _failed(self, result: Result, text: str) -> None:
+        if self._excused():
+            _log.info("mesh %s: %s, while this process stood still; polled again at once", self._name, text)
+            return
         self.tried = True
         self._local = None
         self._outlet.polls.count(("router", self._name), result)

@@ -122,6 +122,7 @@ def run(wish: Wish, tally: Tally, stop: threading.Event, *, say: Callable[[str],
     finally:
         prober.stop()
         sink.close()
+        tally.stood_still_seconds = prober.stood_still_seconds
     if prober.failure:
         raise Problem(f"{prober.failure}: no figure can be trusted")
     if not prober.senders[0].sender.sent:

@@ -32,6 +32,11 @@ def table(found: dict[str, Any], *, ping_pong: bool) -> list[str]:
     """The summary, line by line."""
     lines = ["", _counts(found)]
     lines += _beside(found)
+    if found["stood_still_seconds"]:
+        lines.append(
+            f"this process stood still for {found['stood_still_seconds']:.1f} s: what was due meanwhile"
+            " was not sent (stalled), what is missing was not observed, and what waited came late"
+        )
     if found["classes"]["lost"]:
         lines.append(f"lost: not there when nothing had come for {found['settle_seconds']:g} s (--settle)")
     if found["service"]:

@@ -36,6 +36,7 @@ class Tally:
         self.received_by_second: Counter[int] = Counter()
         self._ipdv: list[NDArray[np.int64]] = []
         self._values = 0
+        self.stood_still_seconds = 0.0  # told by who runs the ping
         self._span: list[tuple[int, int]] = []  # number and intended time, of the first and of the last
         self._arrivals = 0
         self._arrived: list[int] = []  # when the first did, and the last
@@ -104,6 +105,7 @@ class Tally:
             "settle_seconds": self._settle_ns / 1e9,
             "routes": _summed(rows, "routes"),
             "flags": _flags(rows),
+            "stood_still_seconds": round(self.stood_still_seconds, 3),
         }
         found["cannot_see"] = self._cannot_see(found)
         if ping_pong and found["service"]:

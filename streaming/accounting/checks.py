@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from collectors.records import SECOND_NS, Header, Record
+from collectors.records import SECOND_NS, Gap, Header, Record, Span
 from streaming.accounting import bounds
 
 
@@ -43,7 +43,8 @@ def check(record: Record, path: str, append_ns: int) -> None:
 def _newest_ns(record: Record, allowed_ns: int) -> int:
     """The latest time it tells of; only more than that is allowed is told exactly."""
     header, rows = record.header, record.received
-    newest_ns = max([header.frontier_ns, *(gap.to_ns for gap in header.gaps)])
+    spans: tuple[Gap | Span, ...] = (*header.gaps, *header.unwatched)
+    newest_ns = max([header.frontier_ns, *(span.to_ns for span in spans)])
     if rows is not None or record.ledger is not None:
         newest_ns = max(newest_ns, header.second * SECOND_NS)
     if rows is not None and rows.size:
@@ -56,3 +57,6 @@ def _check_gaps(header: Header) -> None:
     for gap in header.gaps:
         if gap.first > gap.last or gap.last >= header.number or gap.from_ns > gap.to_ns:
             raise Rejected("times", f"a gap that is none: {tuple(gap)} before record {header.number}")
+    for span in header.unwatched:
+        if span.from_ns > span.to_ns:
+            raise Rejected("times", f"a time unwatched that is none: {tuple(span)}")

@@ -121,8 +121,7 @@ class End:
         for gap in header.gaps:
             self.miss(gap.from_ns, max(gap.to_ns, header.frontier_ns))
             self._number(gap.first, gap.last, gap.to_ns - self.late_by_ns)
-        for span in header.detached:
-            spans.add(self.detached, span.from_ns - self.late_by_ns, span.to_ns - self.early_by_ns, SPANS)
+        self._spans(header)
         self._number(header.number, header.number, frontier)
         # Of a publication of several records only the last moves the frontier, and all tell of the time
         # before that: lost records tell of the time until the first of those after them that moves it.
@@ -144,8 +143,14 @@ class End:
             self.link = header.link
             self.oldest_due_ns = header.oldest_due_ns
 
+    def _spans(self, header: Header) -> None:
+        for span in header.unwatched:
+            self.miss(span.from_ns, span.to_ns)
+        for span in header.detached:
+            spans.add(self.detached, span.from_ns - self.late_by_ns, span.to_ns - self.early_by_ns, SPANS)
+
     def miss(self, from_ns: int, to_ns: int) -> None:
-        """A stretch of its own time of which its records are lost."""
+        """A stretch of its own time of which its records are lost, or in which it saw nothing."""
         spans.add(self.gaps, from_ns - self.late_by_ns, to_ns - self.early_by_ns, SPANS)
 
     def give_up_hole(self) -> bool:

@@ -376,7 +376,8 @@ class PathState:
 
 def _from_ns(end: End, header: Header, told_ns: int) -> int:
     """Of no time before that does a record tell anything new, where the end had told all until `told_ns`."""
-    if not header.gaps and not header.detached:
+    if not header.gaps and not header.detached and not header.unwatched:
         return told_ns
-    spans_ns = [gap.from_ns for gap in header.gaps] + [span.from_ns for span in header.detached]
+    spans_ns = [gap.from_ns for gap in header.gaps]
+    spans_ns += [span.from_ns for span in (*header.detached, *header.unwatched)]
     return min(told_ns, min(spans_ns) - end.late_by_ns)

@@ -194,6 +194,7 @@ TEXTS: dict[str, tuple[str, ...]] = {
         "The monitor sees less than it should: clocks less sure than the latency (mesh m path p)",
         "The monitor sees less than it should: spool half full (probe at s)",
         "The monitor sees less than it should: records late (probe at s)",
+        "The monitor sees less than it should: stands still (probe at s)",
         "The monitor sees less than it should: mesh not polled (mesh m)",
         "The monitor sees less than it should: broker not polled (mesh m broker b)",
         "The monitor sees less than it should: rows left out (topic router)",

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+import re
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -282,8 +285,32 @@ _NOTHING: dict[str, Any] = {
     "sent": 0, "classes": {"received": 0, "lost": 0}, "refused": {}, "lost": {}, "unsent": {"guard": 2},
     "late": 0, "duplicate": 0, "redelivered": 0, "reordered": 0, "foreign": 1, "unexpected": 0,
     "negative": 0, "response": None, "service": None, "jitter": None, "rate": None, "clock": None,
-    "routes": {}, "flags": [], "cannot_see": None,
+    "routes": {}, "flags": [], "stood_still_seconds": 0.0, "cannot_see": None,
 }  # fmt: skip
+
+
+def test_a_ping_that_stood_still_says_so(router: StandIn) -> None:
+    """What was due meanwhile is told as not sent, in words; nothing is lost."""
+    command = [sys.executable, "-m", "deploy", "ping", _url(router), "closest/still", "--rate", "100/s"]
+    pinging = subprocess.Popen(
+        [*command, "--count", "500", "--presettled", "--settle", "2s"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert pinging.stderr is not None
+    while "sent" not in (line := pinging.stderr.readline()):  # the live line, of each second
+        assert line, "it has ended"
+    pinging.send_signal(signal.SIGSTOP)
+    time.sleep(2)
+    pinging.send_signal(signal.SIGCONT)
+    shown, _ = pinging.communicate(timeout=60)
+    assert pinging.returncode == 0
+    assert re.search(r"this process stood still for 2\.\d s: what was due meanwhile was not sent", shown)
+    (sent,) = re.findall(r"^sent (\d+)  received \d+  refused 0  lost 0 ", shown, re.MULTILINE)
+    (stalled,) = re.findall(r"unsent \(stalled\) (\d+)", shown)
+    assert int(sent) + int(stalled) == 500
+    assert int(stalled) >= 190
 
 
 def test_table_of_nothing() -> None:

@@ -147,6 +147,8 @@ class Oracle(RowOracle):
                 end.holes.append((gap.to_ns - end.late_by, header.number))
             for number in range(gap.first, gap.last + 1):
                 end.frontiers.setdefault(number, gap.to_ns - end.late_by)
+        for still in header.unwatched:
+            end.gaps.append((still.from_ns - end.late_by, still.to_ns - end.early_by))
         for span in header.detached:
             end.detached.append((span.from_ns - end.late_by, span.to_ns - end.early_by))
         end.frontiers[header.number] = header.frontier_ns - end.late_by

@@ -220,7 +220,7 @@ class RowOracle:
             "due": sum(h.due for h in headers),
             "unsent": {
                 reason: sum(h.unsent.get(reason, 0) for h in headers)
-                for reason in ("no_credit", "no_connection", "guard")
+                for reason in ("no_credit", "no_connection", "guard", "stalled")
             },
             "sent_bytes": sum(h.body_bytes for h in headers),
             "received_bytes": sum(h.body_bytes for h in window.headers),

@@ -22,6 +22,9 @@ def simulate(knobs: Knobs) -> History:
     senders = [run for n in range(knobs.senders) for run in _runs(knobs, rng, "sender", n)]
     receivers = [run for n in range(knobs.receivers) for run in _runs(knobs, rng, "receiver", n)]
     downs = _downs(knobs, rng, receivers)
+    if knobs.stands_still:
+        for run in receivers:
+            run.still = _still(rng, run)
     messages = [message for run in senders for message in _send(knobs, rng, run)]
     for message in messages:
         _deliver(knobs, rng, message, senders, receivers, downs)
@@ -62,6 +65,14 @@ def _downs(knobs: Knobs, rng: random.Random, receivers: list[Run]) -> dict[str, 
     run = receivers[0]
     start = run.start_ns + rng.randrange(max((run.stop_ns - run.start_ns) // 2, 1))
     return {run.run: [(start, start + rng.randrange(4 * SECOND_NS))]}
+
+
+def _still(rng: random.Random, run: Run) -> tuple[int, int] | None:
+    latest = run.stop_ns - 2 * SECOND_NS
+    if latest <= run.start_ns:
+        return None
+    start = rng.randrange(run.start_ns, latest)
+    return start, min(start + rng.randrange(SECOND_NS // 2, 6 * SECOND_NS), latest)
 
 
 def _send(knobs: Knobs, rng: random.Random, run: Run) -> list[Message]:
@@ -105,7 +116,17 @@ def _deliver(
         there = [run for run in receivers if run.start_ns <= at < run.stop_ns]
         there = [run for run in there if not any(a <= at < b for a, b in downs.get(run.run, []))]
         if there:
-            message.arrivals.append((rng.choice(there).run, at))
+            _arrive(rng, message, rng.choice(there), at)
+
+
+def _arrive(rng: random.Random, message: Message, run: Run, at: int) -> None:
+    """Where the receiver stands still, the network keeps some messages for it, and drops others."""
+    if run.still is not None and run.still[0] <= at < run.still[1]:
+        if rng.random() < 0.5:
+            message.missed = True
+            return
+        at = run.still[1] + rng.randrange(SECOND_NS // 4)
+    message.arrivals.append((run.run, at))
 
 
 def _topic(knobs: Knobs, rng: random.Random, runs: list[Run]) -> list[tuple[Record, int]]:

@@ -34,6 +34,7 @@ class Knobs:
     spooled: bool = False  # what a killed end had not published comes later, instead of being lost
     stays_away: bool = False  # a killed end has no successor
     detach: bool = False
+    stands_still: bool = False  # each receiver once, for some seconds
     declared_gap: bool = False
     withheld: bool = False  # one end's records come late, in a burst
     skew_ns: int = 0
@@ -57,6 +58,7 @@ class Message:
     intended_ns: int
     outcome: str
     arrivals: list[tuple[str, int]] = field(default_factory=list)  # receiver run, true time
+    missed: bool = False  # it would have arrived, had its receiver not stood still
 
 
 @dataclass
@@ -70,6 +72,7 @@ class Run:
     stop_ns: int
     clean: bool
     skew_ns: int
+    still: tuple[int, int] | None = None  # from when to when it stood still
     published: list[tuple[int, Record]] = field(default_factory=list)  # when, and what
 
     def clock(self, true_ns: int) -> int:

@@ -32,6 +32,9 @@ def _header(knobs: Knobs, run: Run, **more: object) -> Header:
 
 def _flushes(rng: random.Random, run: Run) -> list[int]:
     times = list(range(run.start_ns + rng.randrange(1, FLUSH_NS), run.stop_ns, FLUSH_NS))
+    if run.still is not None:  # what was due meanwhile is done at once
+        start, end = run.still
+        times = sorted({end if start <= at < end else at for at in times})
     return [*times, run.stop_ns] if run.clean else times
 
 
@@ -141,10 +144,15 @@ def write_samples(  # noqa: C901 -- a receiver does all of it at once
             fresh.append(Record(header, received=_rows(found)))
         if not fresh:
             fresh.append(Record(_header(knobs, run, kind="alive", frontier_ns=0, clock=clock)))
+        unwatched = ()
+        if run.still is not None and before <= run.still[0] < at:
+            read_ns = max(before, run.still[0] - rng.randrange(SECOND_NS // 10))
+            unwatched = (Span(run.clock(read_ns), run.clock(at)),)
         overlaps = [(max(a, before), min(b, at)) for a, b in downs if a < at and b > before]
         fresh[0] = fresh[0]._replace(
             header=fresh[0].header._replace(
                 detached=tuple(Span(run.clock(a), run.clock(b)) for a, b in overlaps),
+                unwatched=unwatched,
                 foreign=rng.randrange(2) if knobs.foreign else 0,
                 link="detached" if any(a <= at < b for a, b in downs) else "attached",
             ),

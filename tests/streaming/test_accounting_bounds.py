@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from writing import RULES, Path, finish, gap, ns, pair
+from writing import RULES, Path, finish, gap, ns, pair, span
 
 from collectors.record_codec import encode
 from collectors.records import SECOND_NS, Clock, Record
@@ -27,6 +27,8 @@ def rejected(path: Path) -> str | None:
         ("times", {"gaps": (gap(5, 9, 0.0, 1.0),)}),
         ("times", {"gaps": (gap(0, 0, 1.0, 0.0),)}),
         ("future", {"gaps": (gap(0, 0, 1.0, 10_000.0),)}),
+        ("times", {"unwatched": (span(1.0, 0.0),)}),
+        ("future", {"unwatched": (span(1.0, 10_000.0),)}),
     ],
 )
 def test_a_record_that_cannot_be_is_refused_with_its_reason(reason: str, change: dict[str, Any]) -> None:

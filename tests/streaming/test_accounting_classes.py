@@ -65,6 +65,33 @@ def test_seconds_that_a_receivers_gap_concerns_are_unobserved_and_later_ones_los
     assert not row["complete"]
 
 
+def test_while_a_receiver_stood_still_nothing_is_lost() -> None:
+    """As in a gap, though no record is missing; what the network gave back is refused all the same."""
+    path, sender, receiver = pair()
+    sender.ledger(0, [(0, 1, "presettled")], 1.0)
+    sender.ledger(1, [(1, 2, "presettled"), (3, 1, "released")], 2.0)
+    for second in (2, 3):
+        sender.ledger(second, [(second + 2, 1, "accepted")], second + 1.0)
+    receiver.alive(0.9)
+    receiver.received(sender, 1, [1], 3.0, unwatched=(span(0.9, 3.0),))
+    finish(sender, receiver)
+    row = path.row(0)
+    assert row["classes"] == {"received": 1, "refused": 1, "lost": 1, "unobserved": 3}
+    assert row["flags"] == ["receiver_gap", "unobserved"]
+    assert not row["complete"]
+
+
+def test_windows_that_were_final_are_told_anew_when_a_receiver_stood_still_in_them() -> None:
+    """A record that tells of it late, as after kill -9, changes them."""
+    path, sender, receiver = pair()
+    sender.ledger(0, [(0, 2, "accepted")], 1.0)
+    sender.alive(40.0)
+    receiver.alive(20.0)
+    assert path.row(0)["classes"]["lost"] == 2
+    receiver.alive(21.0, unwatched=(span(0.5, 3.0),))
+    assert path.row(0)["classes"] == {"received": 0, "refused": 0, "lost": 0, "unobserved": 2}
+
+
 def test_a_gap_after_the_window_but_before_it_settled_hides_what_came_late() -> None:
     """What is missing may have come in the gap, until the deadline."""
     path, sender, receiver = pair()

@@ -46,6 +46,7 @@ knobs = st.builds(
     spooled=st.booleans(),
     stays_away=st.booleans(),
     detach=st.booleans(),
+    stands_still=st.booleans(),
     declared_gap=st.booleans(),
     withheld=st.booleans(),
     skew_ns=st.sampled_from([0, 0, 5_000_000, -7 * SECOND_NS, 5 * SECOND_NS]),
@@ -150,6 +151,7 @@ def assert_truth(history: History, judge: Oracle) -> None:
             if kind == "lost" and not {"clock_unknown", "members_missing"} & set(row["flags"]):
                 skew_ns = history.runs[message.stream].skew_ns
                 arrived = [at + skew_ns for _, at in message.arrivals]
+                assert not message.missed, "not lost: its receiver stood still"
                 assert all(at >= window.start + deadline_ns for at in arrived), "not lost: it arrived"
 
 

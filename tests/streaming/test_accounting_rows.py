@@ -115,7 +115,7 @@ def test_bytes_due_unsent_foreign_and_routes_add_up() -> None:
     finish(sender, receiver, until=21.0)
     row = path.row(0)
     assert (row["sent_bytes"], row["received_bytes"]) == (30, 30)
-    assert (row["due"], row["unsent"]) == (7, {"no_credit": 1, "no_connection": 0, "guard": 2})
+    assert (row["due"], row["unsent"]) == (7, {"no_credit": 1, "no_connection": 0, "guard": 2, "stalled": 0})
     assert row["routes"] == {"a>b": 2, "a>c": 1}
     assert (row["foreign"], path.row(5)["foreign"]) == (3, 4)
 

@@ -31,6 +31,7 @@ def test_every_class_and_reason_is_there_from_0_on(made: Made) -> None:
         'reason="no_credit"': 0,
         'reason="no_connection"': 0,
         'reason="guard"': 0,
+        'reason="stalled"': 0,
     }
     assert len(made.values("path_reclassified_messages_total")) == 9
     assert made.values("path_slo_messages_total") == {'slo="delivery"': 0, 'slo="latency"': 0}

@@ -54,7 +54,7 @@ def exporter(registry: CollectorRegistry) -> Exporter:
         "unexpected": 5,
         "negative": 6,
     }
-    unsent = {"no_credit": 7, "no_connection": 8, "guard": 9}
+    unsent = {"no_credit": 7, "no_connection": 8, "guard": 9, "stalled": 6}
     made.apply_window(
         window(number=0, values_ns=values, lost=3, refused=2, unobserved=1, outage_ns=800_000_000)
     )

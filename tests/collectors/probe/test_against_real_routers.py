@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from apart import Apart, account, stand_still
 from real_routers import each_program, real_line
 
 from deploy.embedded.network import Network
@@ -55,3 +57,18 @@ def test_competing_receivers_share_what_two_senders_send(line: Network, run: Any
     total = measured.total("p")
     assert total["sent"] == total["received"] == total["due"]
     assert "lost" not in total
+
+
+def test_a_receiver_that_stood_still_lost_nothing(line: Network, tmp_path: Path) -> None:
+    """Longer than routers wait for it: what they dropped or gave back meanwhile is none of their losses."""
+    address = "inflight/real-still"
+    text = _config(line, f"to: C, address: '{address}', presettled: true, count: 100000")
+    receiving = Apart(tmp_path / "ends", text, "receive")
+    receiving.wait_records(3)
+    ends = [receiving, Apart(tmp_path / "ends", text, "send")]
+    ends[1].wait_records(6)
+    stand_still(receiving, 20, ends, records=4)
+    total = account(text, ends).total("p")
+    assert total["lost"] == total["unexpected"] == 0
+    assert total["received"] + total["unobserved"] == total["sent"]
+    assert total["unobserved"] > 100

@@ -17,6 +17,15 @@ def test_silent_receivers_stop_the_sender() -> None:
     assert guard.problem(1, SILENT_NS + 3) is None
 
 
+def test_nobody_can_be_heard_of_while_this_process_stands_still() -> None:
+    """That time does not count."""
+    guard = Guard(1_000)
+    guard.heard("r", 0, -1)
+    guard.stood_still(60 * SECOND)
+    assert guard.problem(1, 60 * SECOND + SILENT_NS) is None
+    assert guard.problem(1, 60 * SECOND + SILENT_NS + 1) is not None
+
+
 def test_nobody_was_ever_heard_of() -> None:
     """Where receivers cannot make themselves heard, the queue is bounded by rate × TTL instead."""
     assert Guard(1).problem(10**6, 10**15) is None

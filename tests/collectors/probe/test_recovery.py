@@ -21,7 +21,7 @@ from collectors.probe.message import Body, encode_body
 from collectors.probe.publisher import Publisher, header_for
 from collectors.probe.recovery import recover
 from collectors.record_codec import decode
-from collectors.records import OUTCOMES, SECOND_NS, Gap, Record
+from collectors.records import OUTCOMES, SECOND_NS, Gap, Record, Span
 
 _START = 1_700_000_000
 _RUN = 0xFEED
@@ -84,6 +84,43 @@ def test_published_rows_do_not_come_back(tmp_path: Path, probe_path: ProbePath) 
     assert received.received.seq.tolist() == [100]
     assert received.header.number == 7
     assert received.header.frontier_ns == (_START + 1) * SECOND_NS + 5
+
+
+def test_time_unwatched_is_told_by_the_next_start(tmp_path: Path, probe_path: ProbePath) -> None:
+    """A receiver stood still, went on, and was killed before it could say so."""
+    journals, sink = FileJournals(tmp_path), Kept()
+    store = journals.rows(_header(probe_path, "receiver"))
+    journals.beat(_START * SECOND_NS)
+    store.unwatched(_START * SECOND_NS - 5)
+    store.add(_counted(0, _START * SECOND_NS), (_START + 20) * SECOND_NS, 100, 0, 0)
+    journals.beat((_START + 21) * SECOND_NS)
+    recover(tmp_path, sink)
+    (received,) = sink.records
+    assert received.header.frontier_ns == (_START + 21) * SECOND_NS
+    assert received.header.unwatched == (Span(_START * SECOND_NS - 5, (_START + 21) * SECOND_NS),)
+
+
+def test_time_unwatched_that_was_told_is_not_told_again(tmp_path: Path, probe_path: ProbePath) -> None:
+    """What a record in the sink says of it is enough."""
+    journals, sink = FileJournals(tmp_path), Kept()
+    store = journals.rows(_header(probe_path, "receiver"))
+    store.unwatched(_START * SECOND_NS)
+    store.commit(1, (_START + 1) * SECOND_NS)
+    store.unwatched(None)
+    journals.beat((_START + 2) * SECOND_NS)
+    recover(tmp_path, sink)
+    assert [record.header.unwatched for record in sink.records] == [()]
+
+
+def test_killed_before_it_knew_that_it_stood_still(tmp_path: Path, probe_path: ProbePath) -> None:
+    """A row that came long after the last sign of life: nobody watched between them."""
+    journals, sink = FileJournals(tmp_path), Kept()
+    store = journals.rows(_header(probe_path, "receiver"))
+    journals.beat((_START + 1) * SECOND_NS)
+    store.add(_counted(0, _START * SECOND_NS), (_START + 20) * SECOND_NS, 100, 0, 0)
+    recover(tmp_path, sink)
+    (received,) = sink.records
+    assert received.header.unwatched == (Span((_START + 1) * SECOND_NS, (_START + 20) * SECOND_NS),)
 
 
 def test_clean_end_leaves_nothing(tmp_path: Path, probe_path: ProbePath) -> None:

@@ -21,6 +21,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from streaming.accounting.bounds import AHEAD_NS
 from streaming.archive_layout import COLUMNS, DAILY, IDENTITY, LANDING
 from streaming.checkpoint import hadoop
+from streaming.detour import CAREFUL
+from streaming.job import when
 from streaming.kafka_options import kafka_options
 from streaming.settings import JobSettings
 
@@ -34,16 +36,19 @@ _SETTLED_MS: Final = 600_000  # a landed file untouched for so long is whole
 _FILE_OPTIONS: Final = {"compression": "zstd"}
 
 
-def start_archive(spark: SparkSession, settings: JobSettings) -> StreamingQuery:
-    """Start the query that appends what comes on the windows topic to the landing folder."""
+def start_archive(spark: SparkSession, settings: JobSettings, *, careful: bool = False) -> StreamingQuery:
+    """Start the query that appends what comes on the windows topic to the landing folder.
+
+    With care it carries out one batch, the one that is planned, and ends.
+    """
     access = kafka_options(settings.kafka)
     reader = spark.readStream.format("kafka").options(**access).option("subscribe", settings.windows_topic)
     reader = reader.option("startingOffsets", "earliest").option("failOnDataLoss", "false")
-    reader = reader.option("maxOffsetsPerTrigger", 200_000)
+    reader = reader.option("maxOffsetsPerTrigger", 200_000).options(**(CAREFUL if careful else {}))
     rows = table(reader.load())
     # One file for each date and trigger: the less to compact.
     writer = rows.coalesce(1).writeStream.queryName(ARCHIVE_QUERY).outputMode("append")
-    writer = writer.trigger(processingTime=f"{settings.archive_trigger_ms} milliseconds")
+    writer = writer.trigger(**when(settings.archive_trigger_ms, careful=careful))
     writer = writer.option("checkpointLocation", f"{settings.checkpoint.rstrip('/')}/{ARCHIVE_QUERY}")
     writer = writer.format("parquet").partitionBy(_DATE).options(**_FILE_OPTIONS)
     return writer.option("retention", "7d").start(f"{settings.archive}/{LANDING}")

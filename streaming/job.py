@@ -16,6 +16,7 @@ from pyspark.sql import functions as sql
 from pyspark.sql.streaming.query import StreamingQuery
 
 from streaming import checkpoint, samples_topic
+from streaming.detour import CAREFUL
 from streaming.kafka_options import REDACTION, kafka_options
 from streaming.lanes import Layout
 from streaming.outputs import TOPIC_OF
@@ -105,8 +106,13 @@ def lane_query(lane: int) -> str:
     return f"accounting-{lane}"
 
 
-def start_lane(spark: SparkSession, settings: JobSettings, layout: Layout, lane: int) -> StreamingQuery:
-    """Start a lane's query on its checkpoint; AccessError where that cannot be."""
+def start_lane(
+    spark: SparkSession, settings: JobSettings, layout: Layout, lane: int, *, careful: bool = False
+) -> StreamingQuery:
+    """Start a lane's query on its checkpoint; AccessError where that cannot be.
+
+    With care it carries out one batch, the one that is planned, and ends.
+    """
     spark.conf.set("spark.sql.shuffle.partitions", "1")  # of state: then nothing is shuffled
     if checkpoint.on_local_files(spark, settings):
         # The default one starts a dozen processes (chmod, readlink) in each batch.
@@ -114,11 +120,17 @@ def start_lane(spark: SparkSession, settings: JobSettings, layout: Layout, lane:
     access = kafka_options(settings.kafka)
     name = lane_query(lane)
     with _workers_of(spark, name):
-        rows = results(samples(spark, settings, access, layout, lane), settings, layout.shards)
+        source = samples(spark, settings, access, layout, lane, careful=careful)
+        rows = results(source, settings, layout.shards)
     writer = rows.writeStream.queryName(name).outputMode("append")
-    writer = writer.trigger(processingTime=f"{settings.trigger_ms} milliseconds")
+    writer = writer.trigger(**when(settings.trigger_ms, careful=careful))
     writer = writer.option("checkpointLocation", f"{settings.checkpoint.rstrip('/')}/{name}")
     return writer.format("kafka").options(**access).options(**_PRODUCER).start()
+
+
+def when(trigger_ms: int, *, careful: bool) -> dict[str, Any]:
+    """A query's trigger."""
+    return {"once": True} if careful else {"processingTime": f"{trigger_ms} milliseconds"}
 
 
 @contextmanager
@@ -156,7 +168,13 @@ FETCH: Final = {
 
 
 def samples(
-    spark: SparkSession, settings: JobSettings, access: Mapping[str, str], layout: Layout, lane: int
+    spark: SparkSession,
+    settings: JobSettings,
+    access: Mapping[str, str],
+    layout: Layout,
+    lane: int,
+    *,
+    careful: bool = False,
 ) -> DataFrame:
     """The lane's partitions of the samples topic, as Kafka has them."""
     partitions = {settings.samples_topic: layout.partitions_of(lane)}
@@ -164,6 +182,7 @@ def samples(
     reader = reader.option("assign", json.dumps(partitions)).option("startingOffsets", "earliest")
     records = max(1, settings.max_records // layout.lanes)
     reader = reader.option("maxOffsetsPerTrigger", records).options(**FETCH)
+    reader = reader.options(**(CAREFUL if careful else {}))
     # Records that Kafka dropped before we read them are told and counted; ending the job would lose more.
     return reader.option("failOnDataLoss", "false").load()
 

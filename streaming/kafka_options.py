@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from collectors.secrets import SecretError, read_password
 from streaming.settings import KafkaAccess
@@ -31,6 +31,24 @@ def kafka_options(access: KafkaAccess) -> dict[str, str]:
     return options
 
 
+def client_settings(access: KafkaAccess) -> dict[str, Any]:
+    """The same for kafka-python, which reads batches as they are."""
+    tls, sasl = access.tls, access.mechanism
+    settings: dict[str, Any] = {
+        "bootstrap_servers": list(access.servers),
+        "security_protocol": ("SASL_" if sasl else "") + ("SSL" if tls else "PLAINTEXT"),
+    }
+    if tls:
+        files = {"cafile": access.ca_file, "certfile": access.cert_file, "keyfile": access.key_file}
+        settings |= {f"ssl_{name}": file for name, file in files.items() if file}
+        settings["ssl_check_hostname"] = access.verify_name
+    if sasl:
+        settings["sasl_mechanism"] = sasl
+        settings["sasl_plain_username"] = access.user
+        settings["sasl_plain_password"] = _password(access)
+    return settings
+
+
 def _tls(access: KafkaAccess) -> dict[str, str]:
     options = {}
     if not access.verify_name:
@@ -55,14 +73,17 @@ def _jaas(access: KafkaAccess) -> str:
     if access.user is None or access.password_file is None:
         raise AccessError(f"Kafka's login by {access.mechanism} needs `user` and `password_file`")
     module = "plain.Plain" if access.mechanism == "PLAIN" else "scram.Scram"
-    try:
-        password = read_password(Path(access.password_file))
-    except SecretError as error:
-        raise AccessError(str(error)) from None
     return (
         f"org.apache.kafka.common.security.{module}LoginModule required "
-        f"username={_quoted(access.user)} password={_quoted(password)};"
+        f"username={_quoted(access.user)} password={_quoted(_password(access))};"
     )
+
+
+def _password(access: KafkaAccess) -> str:
+    try:
+        return read_password(Path(access.password_file or ""))
+    except SecretError as error:
+        raise AccessError(str(error)) from None
 
 
 def _quoted(text: str) -> str:

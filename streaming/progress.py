@@ -20,6 +20,7 @@ from pyspark.sql.streaming.listener import (
 
 from collectors.metrics import CATALOGUE, PREFIX
 from streaming.accounting.bounds import Reason
+from streaming.detour import REASON as INFLATED
 from streaming.outputs import NEWEST
 
 _log: Final = logging.getLogger("inflight.stream")
@@ -36,7 +37,7 @@ _PHASES: Final = (
 )
 
 # What shards count, by the names that their numbers bear; each is a series from 0 on.
-DEAD: Final = ("malformed", "version", "oversized", "paths", *get_args(Reason), "other")
+DEAD: Final = ("malformed", "version", "oversized", "paths", *get_args(Reason), INFLATED, "other")
 IGNORED: Final = ("repeats", "warmup", "before_start", "beyond_horizon")
 
 
@@ -77,6 +78,10 @@ class Progress:
 
     def restarted(self, query: str) -> None:
         self._restarts.labels(query).inc()
+
+    def passed_over(self, query: str, records: int) -> None:
+        """Records that Spark was not given."""
+        self._dead.labels(query, INFLATED).inc(records)
 
     def idle(self, query: str) -> None:
         """Nothing new in Kafka."""

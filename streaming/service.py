@@ -6,13 +6,16 @@ import functools
 import itertools
 import logging
 import re
+import subprocess
 import time
 from collections.abc import Callable
 from threading import Event
-from typing import Final
+from typing import Any, Final, Protocol
 
+from kafka.errors import KafkaError
 from prometheus_client import CollectorRegistry, Gauge
 from py4j.protocol import Py4JError
+from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -23,6 +26,7 @@ from collectors.trouble import Trouble
 from collectors.worker import Worker, joined
 from streaming.archive import ARCHIVE_QUERY, keep_compact, start_archive
 from streaming.checkpoint import CheckpointError
+from streaming.detour import Detour
 from streaming.job import lane_query, settled, start_lane
 from streaming.kafka_options import AccessError
 from streaming.progress import Listener, Progress
@@ -35,13 +39,25 @@ _POLL_SECONDS: Final = 0.5
 _STUCK_SECONDS: Final = 60
 _STOP_SECONDS: Final = 4.0
 _WATCH_SECONDS: Final = 60
+_ENDING_SECONDS: Final = 2  # of a process whose connections are closed
+_OUT_OF_MEMORY: Final = (3, 52)  # as the JVM itself says it, and Spark
 _BACKOFF_SECONDS: Final = (1, 2, 5, 10, 30)
 
 _UNFIT: Final = re.compile(
     r"ModuleNotFoundError|ImportError|(\S+: )?Cannot run program|.*\[PYTHON_VERSION_MISMATCH\]"
 )
 
-Start = Callable[[SparkSession, JobSettings], StreamingQuery]
+
+class Start(Protocol):
+    """Starts a query."""
+
+    def __call__(
+        self, spark: SparkSession, settings: JobSettings, *, careful: bool = False
+    ) -> StreamingQuery: ...
+
+
+class OutOfMemoryError(Exception):
+    """Spark's JVM ended for want of memory: another one goes on, around what it could not hold."""
 
 
 class UnfitError(Exception):
@@ -51,11 +67,15 @@ class UnfitError(Exception):
 class _Runner:
     """One query: started, watched, and started again after a failure."""
 
-    def __init__(self, name: str, start: Start, progress: Progress, *, accounts: bool) -> None:
+    def __init__(
+        self, name: str, start: Start, detour: Detour, progress: Progress, *, accounts: bool
+    ) -> None:
         self.name = name
         self.query: StreamingQuery | None = None
         self.trouble: str | None = "not started yet"
         self._start = start
+        self._detour = detour
+        self._careful = False  # the query carries out one batch and ends
         self._progress = progress
         self._failures = 0
         self._batches = 0
@@ -81,12 +101,18 @@ class _Runner:
             self.trouble = f"query {self.name}: a batch takes longer than {_STUCK_SECONDS} s; is Kafka there?"
             _log.warning("%s", self.trouble)
         if not self.query.isActive:
-            self._failed(self.query.exception())
+            error = self.query.exception()
+            if error is None and self._careful:
+                self._begin(spark, settings)
+            else:
+                self._failed(error)
 
     def _begin(self, spark: SparkSession, settings: JobSettings) -> None:
         try:
-            self.query = self._start(spark, settings)
-        except PySparkException as error:
+            self._careful, passed = self._detour.plan(spark)
+            self._progress.passed_over(self.name, sum(one.following - one.first for one in passed))
+            self.query = self._start(spark, settings, careful=self._careful)
+        except (PySparkException, KafkaError) as error:
             self._failed(error)
             return
         self._since = time.monotonic()
@@ -157,7 +183,8 @@ class Service:
         self._runners: list[_Runner] = []
         self._workers: list[Worker] = []
         if settings.archive:
-            self._runners.append(_Runner(ARCHIVE_QUERY, start_archive, progress, accounts=False))
+            detour = Detour(settings, ARCHIVE_QUERY, settings.windows_topic)
+            self._runners.append(_Runner(ARCHIVE_QUERY, start_archive, detour, progress, accounts=False))
         self._listener = Listener(progress, self._name_of)
         spark.streams.addListener(self._listener)
 
@@ -166,7 +193,7 @@ class Service:
         return joined(trouble, *(worker.problem for worker in self._workers))
 
     def run(self, stopping: Event) -> None:
-        """Until `stopping` is set; CheckpointError, AccessError and UnfitError pass through."""
+        """Until `stopping` is set, or OutOfMemoryError; Checkpoint-, Access- and UnfitError pass through."""
         archive = self._settings.archive
         if archive:
             self._begin("compaction", lambda: keep_compact(self._spark, archive, stopping))
@@ -176,11 +203,22 @@ class Service:
                 for runner in self._runners:
                     runner.poll(self._spark, self._settings)
                 stopping.wait(_POLL_SECONDS)
+        except (Py4JError, OSError):
+            ended = _ended()
+            if ended is None:
+                raise
+            raise ended from None
         finally:
-            deadline = time.monotonic() + _STOP_SECONDS
-            for runner in self._runners:
-                runner.stop(deadline)
-            self._spark.streams.removeListener(self._listener)
+            self._end()
+
+    def _end(self) -> None:
+        process = _jvm()
+        if process is not None and process.poll() is not None:
+            return
+        deadline = time.monotonic() + _STOP_SECONDS
+        for runner in self._runners:
+            runner.stop(deadline)
+        self._spark.streams.removeListener(self._listener)
 
     def _settle(self, stopping: Event) -> None:
         """Find out how the job is spread, and with that its queries; wait while Kafka does not tell."""
@@ -199,7 +237,9 @@ class Service:
             break
         for lane in range(layout.lanes):
             start = functools.partial(start_lane, layout=layout, lane=lane)
-            self._runners.append(_Runner(lane_query(lane), start, self._progress, accounts=True))
+            name = lane_query(lane)
+            detour = Detour(self._settings, name, self._settings.samples_topic, layout.lanes)
+            self._runners.append(_Runner(name, start, detour, self._progress, accounts=True))
         self._begin("topic", lambda: self._watch_topic(stopping))
 
     def _begin(self, name: str, work: Callable[[], None]) -> None:
@@ -219,6 +259,25 @@ class Service:
 
     def _name_of(self, identity: str) -> str | None:
         return next((r.name for r in self._runners if r.query and str(r.query.id) == identity), None)
+
+
+def _ended() -> OutOfMemoryError | None:
+    """What is to be told if it was the reason of an error."""
+    process = _jvm()
+    if process is None:
+        return None
+    try:
+        status = process.wait(_ENDING_SECONDS)
+    except subprocess.TimeoutExpired:
+        return None
+    if status not in _OUT_OF_MEMORY:
+        return None
+    return OutOfMemoryError(f"Spark's JVM was out of memory and ended with status {status}")
+
+
+def _jvm() -> Any:
+    """Its process, where it was started from here."""
+    return getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001 -- nobody else knows it
 
 
 def reason(error: Exception | None) -> str:

@@ -7,6 +7,7 @@ import dataclasses
 import logging
 import os
 import re
+import sys
 import threading
 from pathlib import Path
 from typing import Any, Final
@@ -22,6 +23,7 @@ from deploy.options import config_option, load_config, no_state
 from deploy.signals import stop_on_signals
 
 _log: Final = logging.getLogger("inflight.stream")
+_AGAIN_SECONDS: Final = 2
 _HEAP: Final = re.compile(r"\d+[mg]")
 
 
@@ -34,7 +36,8 @@ def command(config_file: Path, heap: str, cores: int | None, **options: Any) -> 
     """Read samples from Kafka, and write live and final windows back to it.
 
     It goes on where it stopped, whatever ended it: its place and its state are in the checkpoint. With no
-    checkpoint it begins with the oldest samples that Kafka has. `inflight submit` runs the same on a cluster.
+    checkpoint it begins with the oldest samples that Kafka has. Where Spark's JVM ends for want of
+    memory, another one is started. `inflight submit` runs the same on a cluster.
     """
     config = load_config(config_file)
     settings = job_settings(config, **options)
@@ -68,6 +71,11 @@ def command(config_file: Path, heap: str, cores: int | None, **options: Any) -> 
             f"Spark's JVM has ended, for the reason it gave above or was killed: {type(error).__name__};"
             " a new start goes on from the checkpoint"
         ) from None
+    except service.OutOfMemoryError as error:
+        if not stop.wait(_AGAIN_SECONDS):
+            _log.error("%s; starting again", error)
+            # As the same process, but new in all else: PySpark has no second JVM.
+            os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 -- itself
     finally:
         with contextlib.suppress(Py4JError, ConnectionError):
             spark.stop()

@@ -52,12 +52,13 @@ def run(*, seconds: int | None, fault: bool, json_file: Path | None, state_dir: 
             return 0
         memory = supervisor.memory_bytes()
         found = _settle(supervisor, stack)
-    unaccounted = sum(book.unaccounted for book in found.values())
+    unaccounted = sum(book.unaccounted for book in found.paths.values())
     summary = {
         "seconds": seconds,
         "first_result_seconds": shown.first_result_seconds,
         "memory_bytes": memory,
-        "paths": {name: book.as_dict() for name, book in found.items()},
+        "paths": {name: book.as_dict() for name, book in found.paths.items()},
+        "junk": found.junk,
         "unaccounted": unaccounted,
         "story": shown.story,
     }
@@ -75,7 +76,7 @@ def _tell_story(stack: Stack, stopping: threading.Event, shown: _Screen) -> None
             _log.exception("the story of the fault broke off")
 
 
-def _settle(supervisor: Supervisor, stack: Stack) -> dict[str, books.PathBooks]:
+def _settle(supervisor: Supervisor, stack: Stack) -> books.Books:
     """End the probes, so that nothing more is sent, and wait for the last rows."""
     probe = next(process for process in supervisor.parts if process.part.name == "probe")
     probe.stop()
@@ -152,6 +153,8 @@ def _print_summary(console: Console, summary: dict[str, Any]) -> None:
         table.add_row(Text(name), *(f"{book[column]:,}" for column in columns))
     console.print()
     console.print(table)
+    if summary["junk"]:
+        console.print(f"{summary['junk']:,} records of the two topics were no use", highlight=False)
     memory = ", ".join(f"{name} {size / 2**20:,.0f}" for name, size in summary["memory_bytes"].items())
     console.print(
         f"first results after {summary['first_result_seconds']} s; memory in MiB: {memory}", highlight=False

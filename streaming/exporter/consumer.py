@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-from kafka import KafkaConsumer, TopicPartition
+from kafka import TopicPartition
 from kafka.errors import KafkaError
 
-from collectors import events, telemetry, topics
+from collectors import batches, events, telemetry, topics
 from collectors.config import Kafka
 from collectors.kafka_client import client_kwargs, connect
 from collectors.trouble import Trouble
@@ -29,6 +29,7 @@ DISCOVER_SECONDS: Final = 5.0
 RETRY_SECONDS: Final = 2.0
 LOOK_BACK_MS: Final = 120_000  # for topics of which only the newest counts
 POLL_MS: Final = 250
+POLL_RECORDS: Final = 100  # of 1 MB at the most
 CONNECT_MS: Final = 3_000
 REQUEST_MS: Final = 10_000
 
@@ -88,7 +89,7 @@ class Consumer:
         while not stop.is_set():
             try:
                 consumer = connect(
-                    KafkaConsumer,
+                    batches.BoundedConsumer,
                     **self._kwargs,
                     group_id=None,
                     enable_auto_commit=False,
@@ -130,7 +131,7 @@ class Consumer:
                 self.save()
 
     def _take(self, consumer: Any) -> None:
-        for partition, records in consumer.poll(timeout_ms=POLL_MS, max_records=2_000).items():
+        for partition, records in consumer.poll(timeout_ms=POLL_MS, max_records=POLL_RECORDS).items():
             topic, apply = self._apply[partition.topic]
             for record in records:
                 self._one(topic, apply, record)
@@ -143,12 +144,18 @@ class Consumer:
     def _one(self, topic: str, apply: Apply, record: Any) -> None:
         if record.value is None:
             return  # compaction's mark that a key is gone
+        if isinstance(record.value, batches.Unreadable):
+            self._bad(topic, record, record.value.decode())
+            return
         try:
             apply(record.value)
         except Exception as error:  # noqa: BLE001 -- whatever a record holds, the others are read
-            self._exporter.count_bad(topic)
-            where = f"{record.topic}, partition {record.partition}, offset {record.offset}"
-            _log.warning("bad row at %s: %s: %s", where, type(error).__name__, str(error)[:300])
+            self._bad(topic, record, f"{type(error).__name__}: {str(error)[:300]}")
+
+    def _bad(self, topic: str, record: Any, why: str) -> None:
+        self._exporter.count_bad(topic)
+        where = f"{record.topic}, partition {record.partition}, offset {record.offset}"
+        _log.warning("bad row at %s: %s", where, why)
 
     def _look_ready(self, consumer: Any) -> None:
         if self._why_not is None:

@@ -1,11 +1,26 @@
-"""The demonstration's own audit: what the ledgers say was sent."""
+"""The demonstration's own audit: what the ledgers say was sent, and what became of it."""
 
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING
+
+import bombs
+import pytest
 from by_hand import ledger_rows
+from made_rows import window
+from spark_job import produce
 from synthetic import Flow
 
 from collectors import record_codec
 from collectors.records import Outcome
+from collectors.topics import SAMPLES, WINDOWS
+from deploy.demo import books
 from deploy.demo.books import numbers_sent
+from streaming.rows import encode
+
+if TYPE_CHECKING:
+    from deploy.embedded.kafka import Kafka
 
 
 def ledger(flow: Flow, revision: int, *runs: tuple[int, int, Outcome]) -> bytes:
@@ -25,10 +40,29 @@ def test_a_second_in_parts_and_revisions_counts_once() -> None:
         ledger(flow, 1, (6, 4, "accepted")),
         *Flow("b", 5).records(2),
     ]
-    assert numbers_sent(records) == {"a": 10, "b": 10}
+    assert numbers_sent(map(record_codec.decode, records)) == {"a": 10, "b": 10}
 
 
 def test_two_senders_numbers_are_their_own() -> None:
     """Of one path: the same numbers of two streams are two messages each."""
     records = [*Flow("a", 5).records(3), *Flow("a", 5, seed=1).records(3)]
-    assert numbers_sent(records) == {"a": 30}
+    assert numbers_sent(map(record_codec.decode, records)) == {"a": 30}
+
+
+@pytest.mark.e2e
+def test_junk_is_passed_over_and_counted(kafka: Kafka) -> None:
+    """Records that are none of ours, and a batch that unpacks to a gigabyte, change nothing in the books."""
+    prefix = f"books-{uuid.uuid4().hex[:8]}"
+    kafka.make_topics(prefix, [SAMPLES, WINDOWS])
+    junk = [("a", value) for value in (b"", b"junk", b"[" * 5_000, b'{"v": 1}')]
+    row = window("a", values_ns=[1_000_000] * 30)
+    produce(
+        kafka.bootstrap, SAMPLES.name(prefix), [*junk, *(("a", each) for each in Flow("a", 10).records(3))]
+    )
+    produce(kafka.bootstrap, WINDOWS.name(prefix), [*junk, ("a", encode(row))])
+    for topic in (SAMPLES, WINDOWS):
+        assert bombs.produce(kafka.bootstrap, topic.name(prefix), 0, bombs.batch(bombs.ZSTD, [1 << 30])) == 0
+    found = books.read(kafka.bootstrap, prefix)
+    assert found.junk == 2 * len(junk) + 2
+    assert found.paths["a"].ledger_sent == found.paths["a"].sent == 30
+    assert found.balanced

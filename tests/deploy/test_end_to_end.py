@@ -72,9 +72,10 @@ def test_what_the_network_dropped_is_lost_and_nothing_else(stack: Stack) -> None
 def test_the_books_of_both_topics_agree(stack: Stack) -> None:
     """Ledgers and final rows, read from Kafka by themselves, hold the same numbers."""
     found = books.read(stack.network.kafka.bootstrap, stack.network.prefix)
-    assert {path: book.ledger_sent for path, book in found.items()} == SENT
-    assert {path: book.sent for path, book in found.items()} == SENT
-    assert sum(book.unaccounted for book in found.values()) == 0
+    assert {path: book.ledger_sent for path, book in found.paths.items()} == SENT
+    assert {path: book.sent for path, book in found.paths.items()} == SENT
+    assert sum(book.unaccounted for book in found.paths.values()) == 0
+    assert found.junk == 0
 
 
 def test_every_part_ends_when_asked(stack: Stack) -> None:

@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import bombs
 import pytest
 from helpers import free_port, wait_until
 from kafka import KafkaProducer
@@ -79,6 +80,12 @@ class Export:
         assert self.process is not None
         pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
         return (pages * resource.getpagesize()) >> 20
+
+    def peak_bytes(self) -> int:
+        """The most memory that it has had."""
+        assert self.process is not None
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(re.findall(r"VmHWM:\s+(\d+) kB", status)[0]) * 1024
 
     def end(self, number: int = signal.SIGTERM) -> int:
         assert self.process is not None
@@ -218,6 +225,33 @@ def test_its_memory_is_not_that_of_its_topics(
     assert export.value("path_sent_messages_total") == 50
     assert len(export.get("/metrics")) < 2 * small
     record_property("resident_mib", [before_mib, export.resident_mib()])
+
+
+def test_what_unpacks_to_a_gigabyte_is_passed_over(
+    export: Export, put: Callable[..., None], kafka: Kafka, prefix: str
+) -> None:
+    """On any topic, packed in any way, of one record or many: told, counted, and of no weight."""
+    kafka.make_topics(prefix, (topics.ROUTER, topics.BROKER))
+    export.start()
+    export.ready()
+    packed = [bombs.batch(bombs.ZSTD, [900 << 20]), bombs.batch(bombs.GZIP, [1 << 20] * 500)]
+    packed += [bombs.batch(bombs.LZ4, [200 << 20]), *[bombs.batch(bombs.ZSTD, [15 << 20])] * 40]
+    suffixes = ("router", "broker", "live", "events", "windows")
+    for suffix in suffixes:
+        for batch in packed:
+            assert bombs.produce(kafka.bootstrap, f"{prefix}.{suffix}", 0, batch) == 0
+    put("windows", window(number=0))
+    wait_until(lambda: export.value("path_sent_messages_total") == 50, 60, "the good window")
+    for suffix in suffixes:
+        wait_until(
+            lambda topic=suffix: (
+                export.value("exporter_rows_total", topic=topic, result="bad") == len(packed)
+            ),
+            60,
+            f"all that is bad on {suffix}",
+        )
+    assert "unpacks to more than" in export.log.read_text()
+    assert export.peak_bytes() < 400 << 20
 
 
 def test_maintenance_is_left_out_of_objectives(export: Export, put: Callable[..., None]) -> None:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
-import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -16,6 +12,7 @@ from pathlib import Path
 import pytest
 from helpers import wait_until
 from spark_job import RULES, batches, expected, produce, window_rows
+from stream_process import Stream
 from synthetic import Flow
 
 from deploy.embedded.kafka import Kafka
@@ -24,54 +21,8 @@ pytestmark = pytest.mark.e2e
 
 FLOWS = [Flow(f"path-{number}", 10, lose_every=4 + number) for number in range(8)]
 SECONDS = 90
+SMALL_BATCHES = ("--max-records", "60", "--trigger", "50ms")
 ROWS = len(FLOWS) * (SECONDS - 10) // 5  # a window is final 10 s after its end
-
-
-class Stream:
-    """`inflight stream` as a process of its own, in small batches."""
-
-    def __init__(self, config: Path, checkpoint: Path, log: Path) -> None:
-        self._argv = [
-            *(sys.executable, "-m", "deploy", "stream", "-c", str(config), "--checkpoint", str(checkpoint)),
-            *("--listen", "127.0.0.1:0", "--max-records", "60", "--trigger", "50ms", "--heap", "512m"),
-        ]
-        self._log = log
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        with self._log.open("ab") as log:
-            self._process = subprocess.Popen(
-                self._argv,
-                stdout=log,
-                stderr=log,
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,
-            )
-
-    @property
-    def alive(self) -> bool:
-        return self._process is not None and self._process.poll() is None
-
-    def kill(self) -> None:
-        assert self._process is not None
-        self._process.kill()
-        self._process.wait(10)
-        # Its JVM goes when it finds that out.
-        wait_until(self._nothing_left, 60, "the end of the killed job's JVM")
-
-    def _nothing_left(self) -> bool:
-        assert self._process is not None
-        try:
-            os.killpg(self._process.pid, 0)
-        except ProcessLookupError:
-            return True
-        return False
-
-    def stop(self) -> None:
-        """Ask it to end, as Ctrl-C does: it does so by itself."""
-        assert self._process is not None
-        self._process.send_signal(signal.SIGINT)
-        assert self._process.wait(20) == 0
 
 
 @pytest.fixture
@@ -98,7 +49,7 @@ def test_final_rows_survive_kills(own_kafka: Kafka, tmp_path: Path) -> None:
     config.write_text(
         f"version: 1\nsite: test\nkafka: {{servers: ['{bootstrap}']}}\nstate: {tmp_path / 'state'}\n"
     )
-    stream = Stream(config, checkpoint, tmp_path / "stream.log")
+    stream = Stream(config, checkpoint, tmp_path / "stream.log", *SMALL_BATCHES)
     moments = random.Random(20261118)  # noqa: S311 -- the same moments each time
     try:
         for _ in range(2):
@@ -109,7 +60,7 @@ def test_final_rows_survive_kills(own_kafka: Kafka, tmp_path: Path) -> None:
             stream.kill()
         # As from a backup: what the crash left is copied, and the copy goes on.
         checkpoint = Path(shutil.copytree(checkpoint, tmp_path / "crash"))
-        stream = Stream(config, checkpoint, tmp_path / "stream.log")
+        stream = Stream(config, checkpoint, tmp_path / "stream.log", *SMALL_BATCHES)
         enough = batches(checkpoint) + 1
         stream.start()
         wait_until(partial(reached, checkpoint, enough), 240, "a batch before Kafka is killed")

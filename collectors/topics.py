@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+MAX_BATCH_BYTES: Final = 1_048_588  # Kafka's own default, whatever this cluster's is
+# What bounds a batch, as far as Kafka can: what it unpacks to is for its readers (collectors/batches.py). A
+# broker that packs it anew unpacks it in its own memory, where nothing bounds it.
+BOUNDS: Final = {"compression.type": "producer", "max.message.bytes": str(MAX_BATCH_BYTES)}
+
 HOUR_MS: Final = 3_600_000
 PARTITIONS: Final = 12
 
@@ -26,6 +31,7 @@ class Topic:
         return {
             "message.timestamp.type": "LogAppendTime",
             "retention.ms": str(self.retention_ms),
+            **BOUNDS,
             "cleanup.policy": "compact,delete" if self.compacted else "delete",
         }
 

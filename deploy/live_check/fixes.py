@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from collectors import topics
 from collectors.polls import Result
 from deploy.live_check.result import Checked
 
@@ -107,6 +108,16 @@ def kafka_rights(user: str, rights: Iterable[tuple[str, str]]) -> str:
         for operation, topic in rights
     ]
     return "\n".join([*lines, RIGHTS])
+
+
+def bounds(names: Iterable[str]) -> str:
+    """Kafka's own commands that give topics the settings they are made with."""
+    settings = ",".join(f"{key}={value}" for key, value in topics.BOUNDS.items())
+    return "\n".join(
+        "kafka-configs.sh --bootstrap-server SERVER --command-config ADMIN --alter --entity-type topics "
+        f"--entity-name {name} --add-config {settings}"
+        for name in names
+    )
 
 
 CLOCK: Final = "have a time service on both, for example: apt-get install chrony"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from kafka.admin import KafkaAdminClient
+from kafka.admin import ConfigResource, KafkaAdminClient
 from kafka.errors import KafkaError, TopicAuthorizationFailedError, UnknownTopicOrPartitionError
 
 from collectors import config as config_of
@@ -50,30 +50,48 @@ PARTS: Final = (
 Right = tuple[Operation, str]
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What Kafka tells of the topics, as far as this user may know it."""
+
+    missing: list[str]
+    rights: set[Right]
+    unbounded: dict[str, str]  # by topic: what it is set to
+
+
 def check_kafka(config: Config) -> Iterator[Checked]:
-    """The login, each topic, and the rights of the config's user."""
+    """The login, each topic, how much its batches may hold, and the rights of the config's user."""
     if config.kafka is None:
         return
     what = f"kafka at {', '.join(config.kafka.servers)}"
     began = time.monotonic()
     try:
-        missing, rights = _look(config.kafka)
+        found = _look(config.kafka)
     except (KafkaError, KafkaSetupError, SecretError) as error:
         fix = f"see that it runs, and `kafka.tls` and `kafka.sasl` in the config; {fixes.RIGHTS}"
         yield fixes.failed(what, explain(error, began), fix)
         return
-    if missing:
-        yield fixes.failed(what, f"topics are missing: {', '.join(missing)}", fixes.TOPICS)
+    if found.missing:
+        yield fixes.failed(what, f"topics are missing: {', '.join(found.missing)}", fixes.TOPICS)
         return
-    yield _judge(what, config.kafka, rights)
+    yield _judge(what, config.kafka, found.rights)
+    if found.unbounded:
+        text = "; ".join(f"{name} has {told}" for name, told in found.unbounded.items())
+        yield fixes.failed(
+            what,
+            f"a small batch can fill the memory of broker and readers: {text}",
+            fixes.bounds(found.unbounded),
+        )
 
 
-def _look(kafka: config_of.Kafka) -> tuple[list[str], set[Right]]:
-    """The topics that are not there, and what may be done with the others."""
+def _look(kafka: config_of.Kafka) -> _Found:
     names = [topic.name(kafka.prefix) for topic in topics.ALL]
     admin = KafkaAdminClient(**client_kwargs(kafka), request_timeout_ms=_MS, bootstrap_timeout_ms=_MS)
     try:
         found = admin.describe_topics(names)
+        there = [topic["name"] for topic in found if not topic["error_code"]]
+        # A user that may not see the settings gets none.
+        told = admin.describe_configs([ConfigResource("topic", name) for name in there], config_filter="all")
     finally:
         admin.close()
     missing: list[str] = []
@@ -85,7 +103,19 @@ def _look(kafka: config_of.Kafka) -> tuple[list[str], set[Right]]:
         elif code != TopicAuthorizationFailedError.errno:  # nor may it be told whether that one is there
             allowed = {*(topic.get("authorized_operations") or ())}
             rights |= {(right, name) for right in ("Write", "Read") if right.upper() in allowed}
-    return missing, rights
+    unbounded = {name: _unbounded(settings) for name, settings in told.get("topic", {}).items()}
+    return _Found(missing, rights, {name: text for name, text in unbounded.items() if text})
+
+
+def _unbounded(settings: Mapping[str, Mapping[str, str | None]]) -> str:
+    """What of a topic's settings lets too much in; smaller bounds are as good."""
+    packed, most = (settings.get(key, {}).get("value") for key in topics.BOUNDS)
+    found = {}
+    if packed not in {None, "producer"}:
+        found["compression.type"] = packed
+    if most is not None and int(most) > topics.MAX_BATCH_BYTES:
+        found["max.message.bytes"] = most
+    return ", ".join(f"{key}={value}" for key, value in found.items())
 
 
 def _judge(what: str, kafka: config_of.Kafka, rights: set[Right]) -> Checked:

@@ -7,14 +7,16 @@ PREFIX=${PREFIX:-inflight}
 KAFKA_ACLS=${KAFKA_ACLS:-kafka-acls.sh}
 
 acl() { "$KAFKA_ACLS" --bootstrap-server "$BOOTSTRAP" --command-config "$CONFIG" --add "$@"; }
-writes() { # user topic...
-    user=$1; shift
-    for topic; do acl --allow-principal "User:$user" --operation Write --operation Describe --topic "$PREFIX.$topic"; done
+# DescribeConfigs is for `inflight check --live`, which looks at how much a batch may hold: nothing else needs it.
+allow() { # operation user topic...
+    operation=$1; user=$2; shift 2
+    for topic; do
+        acl --allow-principal "User:$user" --operation "$operation" --operation Describe --operation DescribeConfigs \
+            --topic "$PREFIX.$topic"
+    done
 }
-reads() {
-    user=$1; shift
-    for topic; do acl --allow-principal "User:$user" --operation Read --operation Describe --topic "$PREFIX.$topic"; done
-}
+writes() { allow Write "$@"; }
+reads() { allow Read "$@"; }
 
 writes inflight-probe   samples
 writes inflight-collect router broker

@@ -18,6 +18,7 @@ from kafka.admin import (
     ACLOperation,
     ACLPermissionType,
     ACLResourcePatternType,
+    ConfigResource,
     KafkaAdminClient,
     ResourcePattern,
     ResourcePatternFilter,
@@ -28,7 +29,7 @@ from kafka.admin import (
 from collectors.config import Config
 from collectors.sink import KafkaSink
 from collectors.spool import Spool
-from collectors.topics import BROKER, DEAD_LETTERS, EVENTS, LIVE, ROUTER, SAMPLES, WINDOWS
+from collectors.topics import BOUNDS, BROKER, DEAD_LETTERS, EVENTS, LIVE, ROUTER, SAMPLES, WINDOWS
 from deploy.live_check.kafka import check_kafka
 from deploy.live_check.result import Checked
 
@@ -43,6 +44,12 @@ pytestmark = pytest.mark.e2e
 SCRIPT = Path(__file__).parents[2] / "deploy" / "rights" / "kafka-acls.sh"
 PREFIX = "inflight"
 USERS = {part: f"inflight-{part}" for part in ("probe", "collect", "stream", "export", "event")}
+OPERATIONS = {
+    "Write": ACLOperation.WRITE,
+    "Read": ACLOperation.READ,
+    "Describe": ACLOperation.DESCRIBE,
+    "DescribeConfigs": ACLOperation.DESCRIBE_CONFIGS,
+}
 # In place of Kafka's own tool, which is not among the jars that are fetched: it writes down what it is told.
 TOOL = """#!{python}
 import sys
@@ -107,7 +114,7 @@ def acls(arguments: list[str]) -> Iterator[ACL]:
     for principal in values["--allow-principal"]:
         for topic in values["--topic"]:
             for operation in values["--operation"]:
-                yield allow(principal, ACLOperation[operation.upper()], topic)
+                yield allow(principal, OPERATIONS[operation], topic)
 
 
 def allow(principal: str, operation: ACLOperation, topic: str) -> ACL:
@@ -186,6 +193,38 @@ def test_one_right_less_is_told_with_the_command_that_gives_it(
     line = f"--add --allow-principal User:{user} --operation {right} --operation Describe --topic {topic}"
     assert line in checked.fix
     wait_until(lambda: check(fenced, guard, user).ok, 10, "the right to be back")
+
+
+LOOSE = {"compression.type": "lz4", "max.message.bytes": "2000000"}
+
+
+def set_topic(kafka: Kafka, topic: str, settings: dict[str, str]) -> None:
+    """As an administrator does."""
+    admin = KafkaAdminClient(bootstrap_servers=kafka.bootstrap)
+    admin.alter_configs([ConfigResource("topic", topic, configs=settings)])
+    admin.close()
+
+
+def test_topics_that_let_too_much_in_are_told_with_the_command_that_mends_it(
+    fenced: Kafka, guard: Guard
+) -> None:
+    """A broker that packs anew unpacks in its memory. Who may not see settings is told nothing of them."""
+    settings, topic = config(fenced, guard, USERS["stream"]), SAMPLES.name(PREFIX)
+    set_topic(fenced, topic, LOOSE)
+    try:
+        wait_until(lambda: len(list(check_kafka(settings))) == 2, 10, "the finding")
+        _, found = check_kafka(settings)
+        assert not found.ok
+        assert found.text.endswith(f"{topic} has compression.type=lz4, max.message.bytes=2000000")
+        mended = "--add-config compression.type=producer,max.message.bytes=1048588"
+        assert f"--alter --entity-type topics --entity-name {topic} {mended}" in found.fix
+        take(fenced, USERS["stream"], ACLOperation.DESCRIBE_CONFIGS, topic)
+        wait_until(lambda: len(list(check_kafka(settings))) == 1, 10, "the check without the right")
+        assert check(fenced, guard, USERS["stream"]).ok
+    finally:
+        set_topic(fenced, topic, BOUNDS)
+        take(fenced, USERS["stream"], ACLOperation.DESCRIBE_CONFIGS, topic, back=True)
+    wait_until(lambda: [found.ok for found in check_kafka(settings)] == [True], 10, "what was mended")
 
 
 def test_a_user_with_no_right_is_told_all_that_could_be_needed(fenced: Kafka, guard: Guard) -> None:

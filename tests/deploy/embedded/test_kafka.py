@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import bombs
 import pytest
 from helpers import wait_until
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, KafkaAdminClient
+from kafka.errors import MessageSizeTooLargeError
 
 from collectors.topics import SAMPLES
 from deploy.embedded.kafka import Kafka
@@ -38,6 +40,18 @@ def test_topics_have_the_settings_of_the_contract(kafka: Kafka) -> None:
     settings = configs["topic"]["settings.windows"]
     assert settings["retention.ms"]["value"] == "604800000"  # 7 days
     assert settings["message.timestamp.type"]["value"] == "LogAppendTime"
+    assert settings["compression.type"]["value"] == "producer"  # the broker unpacks nothing in its memory
+    assert settings["max.message.bytes"]["value"] == "1048588"
+
+
+def test_the_broker_bears_a_batch_that_unpacks_to_gigabytes(kafka: Kafka) -> None:
+    """On a topic that we made: it takes it as it is, with a heap that does not hold a part of it."""
+    kafka.make_topics("heavy", [SAMPLES])
+    for batch in (bombs.batch(bombs.ZSTD, [1900 << 20]), bombs.batch(bombs.ZSTD, [1 << 20] * 4000)):
+        assert bombs.produce(kafka.bootstrap, "heavy.samples", 0, batch) == 0
+    two_mb = bombs.batch(0, [2 << 20])
+    assert bombs.produce(kafka.bootstrap, "heavy.samples", 0, two_mb) == MessageSizeTooLargeError.errno
+    assert kafka.alive
 
 
 def test_appended_records_carry_the_time_of_the_log(kafka: Kafka) -> None:

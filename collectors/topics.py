@@ -6,9 +6,13 @@ from dataclasses import dataclass
 from typing import Final
 
 MAX_BATCH_BYTES: Final = 1_048_588  # Kafka's own default, whatever this cluster's is
-# What bounds a batch, as far as Kafka can: what it unpacks to is for its readers (collectors/batches.py). A
-# broker that packs it anew unpacks it in its own memory, where nothing bounds it.
-BOUNDS: Final = {"compression.type": "producer", "max.message.bytes": str(MAX_BATCH_BYTES)}
+# What a batch unpacks to is bounded by its readers (collectors/batches.py). A broker that packs or compacts
+# it anew unpacks it in its own memory, where nothing bounds that: it is to keep batches as they come.
+BOUNDS: Final = {
+    "cleanup.policy": "delete",
+    "compression.type": "producer",
+    "max.message.bytes": str(MAX_BATCH_BYTES),
+}
 
 HOUR_MS: Final = 3_600_000
 PARTITIONS: Final = 12
@@ -21,7 +25,6 @@ class Topic:
     suffix: str
     retention_ms: int
     partitions: int = PARTITIONS
-    compacted: bool = False
 
     def name(self, prefix: str) -> str:
         return f"{prefix}.{self.suffix}"
@@ -32,7 +35,6 @@ class Topic:
             "message.timestamp.type": "LogAppendTime",
             "retention.ms": str(self.retention_ms),
             **BOUNDS,
-            "cleanup.policy": "compact,delete" if self.compacted else "delete",
         }
 
 
@@ -40,7 +42,7 @@ SAMPLES: Final = Topic("samples", 24 * HOUR_MS)
 ROUTER: Final = Topic("router", 24 * HOUR_MS)
 BROKER: Final = Topic("broker", 24 * HOUR_MS)
 EVENTS: Final = Topic("events", 90 * 24 * HOUR_MS, partitions=1)
-LIVE: Final = Topic("live", HOUR_MS, compacted=True)
+LIVE: Final = Topic("live", HOUR_MS)
 WINDOWS: Final = Topic("windows", 7 * 24 * HOUR_MS)
 DEAD_LETTERS: Final = Topic("dead-letters", 7 * 24 * HOUR_MS, partitions=1)
 

@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka import KafkaProducer, TopicPartition
 from pyspark.sql import SparkSession
 
+from collectors import batches
 from collectors.paths import Rules
 from collectors.records import SECOND_NS
 from deploy import jvm
@@ -38,7 +39,7 @@ def produce(bootstrap: str, topic: str, records: Iterable[tuple[str, bytes]]) ->
 
 def consume(bootstrap: str, topic: str) -> Iterator[Any]:
     """All that is in the topic now, each partition in its order."""
-    consumer = KafkaConsumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest", group_id=None)
+    consumer = batches.consumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest", group_id=None)
     try:
         parts = [
             TopicPartition(topic, number) for number in sorted(consumer.partitions_for_topic(topic) or ())

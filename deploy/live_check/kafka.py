@@ -108,14 +108,14 @@ def _look(kafka: config_of.Kafka) -> _Found:
 
 
 def _unbounded(settings: Mapping[str, Mapping[str, str | None]]) -> str:
-    """What of a topic's settings lets too much in; smaller bounds are as good."""
-    packed, most = (settings.get(key, {}).get("value") for key in topics.BOUNDS)
-    found = {}
-    if packed not in {None, "producer"}:
-        found["compression.type"] = packed
-    if most is not None and int(most) > topics.MAX_BATCH_BYTES:
-        found["max.message.bytes"] = most
-    return ", ".join(f"{key}={value}" for key, value in found.items())
+    """What of a topic's settings is not as it is to be; a smaller size is as good."""
+    found = []
+    for key, wanted in topics.BOUNDS.items():
+        value = settings.get(key, {}).get("value")
+        smaller = key == "max.message.bytes" and value is not None and int(value) < int(wanted)
+        if value not in {None, wanted} and not smaller:
+            found.append(f"{key}={value}")
+    return " ".join(found)
 
 
 def _judge(what: str, kafka: config_of.Kafka, rights: set[Right]) -> Checked:

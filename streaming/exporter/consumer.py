@@ -27,7 +27,10 @@ _log: Final = logging.getLogger("inflight.exporter")
 SAVE_SECONDS: Final = 10.0
 DISCOVER_SECONDS: Final = 5.0
 RETRY_SECONDS: Final = 2.0
-LOOK_BACK_MS: Final = 120_000  # for topics of which only the newest counts
+# Of topics of which only the newest counts: what is as new, and among the last of its partition. Kafka is not
+# asked which records are of a time: to tell that, it unpacks batches in its own memory, without a bound.
+LOOK_BACK_MS: Final = 120_000
+LOOK_BACK_RECORDS: Final = 5_000
 POLL_MS: Final = 250
 POLL_RECORDS: Final = 100  # of 1 MB at the most
 CONNECT_MS: Final = 3_000
@@ -47,6 +50,7 @@ class Consumer:
         self._offsets: Offsets | None = None
         self._fresh = True  # no state: what is in the topic at the first look is not counted
         self._goals: dict[Any, int] = {}
+        self._since_ms = 0
         self._next_save = self._next_discovery = 0.0
         self._why_not: str | None = "not connected to Kafka yet"
         self._reading, self._saving = Trouble(_log), Trouble(_log)
@@ -62,6 +66,7 @@ class Consumer:
         }
         self._windows = topics.WINDOWS.name(kafka.prefix)
         self._events = topics.EVENTS.name(kafka.prefix)
+        self._whole: Final = {self._windows, self._events}  # of these every record counts
 
     def behind(self) -> bool:
         """Whether counters must not be shown yet: behind the last life's they would look reset."""
@@ -133,8 +138,10 @@ class Consumer:
     def _take(self, consumer: Any) -> None:
         for partition, records in consumer.poll(timeout_ms=POLL_MS, max_records=POLL_RECORDS).items():
             topic, apply = self._apply[partition.topic]
+            there_before = 0 if partition.topic in self._whole else self._goals.get(partition, 0)
             for record in records:
-                self._one(topic, apply, record)
+                if record.offset >= there_before or record.timestamp >= self._since_ms:
+                    self._one(topic, apply, record)
             if partition.topic == self._windows and self._offsets is not None:
                 self._offsets.setdefault(partition.topic, {})[partition.partition] = records[-1].offset + 1
             if partition.topic == self._events:
@@ -189,10 +196,10 @@ class Consumer:
         if not new:
             return
         first, end = consumer.beginning_offsets(new), consumer.end_offsets(new)
-        recent = self._recent(consumer, [p for p in new if p.topic not in {self._windows, self._events}])
+        self._since_ms = time.time_ns() // 1_000_000 - LOOK_BACK_MS
         consumer.assign(list(known | there))
         for partition in new:
-            start = recent.get(partition, end[partition])
+            start = max(first[partition], end[partition] - LOOK_BACK_RECORDS)
             if partition.topic == self._windows:
                 start = self._start(partition, first[partition], end[partition])
             elif partition.topic == self._events:
@@ -203,11 +210,6 @@ class Consumer:
         if any(partition.topic == self._windows for partition in new):
             self._fresh = False
             self.save()  # so that a second start counts from where this one did
-
-    def _recent(self, consumer: Any, partitions: list[Any]) -> dict[Any, int]:
-        since_ms = time.time_ns() // 1_000_000 - LOOK_BACK_MS
-        found = consumer.offsets_for_times(dict.fromkeys(partitions, since_ms)) if partitions else {}
-        return {partition: at.offset for partition, at in found.items() if at is not None}
 
     def _start(self, partition: Any, first: int, end: int) -> int:
         offsets = (self._offsets or {}).setdefault(partition.topic, {})

@@ -195,7 +195,7 @@ def test_one_right_less_is_told_with_the_command_that_gives_it(
     wait_until(lambda: check(fenced, guard, user).ok, 10, "the right to be back")
 
 
-LOOSE = {"compression.type": "lz4", "max.message.bytes": "2000000"}
+LOOSE = {"cleanup.policy": "compact", "compression.type": "lz4", "max.message.bytes": "2000000"}
 
 
 def set_topic(kafka: Kafka, topic: str, settings: dict[str, str]) -> None:
@@ -215,8 +215,10 @@ def test_topics_that_let_too_much_in_are_told_with_the_command_that_mends_it(
         wait_until(lambda: len(list(check_kafka(settings))) == 2, 10, "the finding")
         _, found = check_kafka(settings)
         assert not found.ok
-        assert found.text.endswith(f"{topic} has compression.type=lz4, max.message.bytes=2000000")
-        mended = "--add-config compression.type=producer,max.message.bytes=1048588"
+        assert found.text.endswith(
+            f"{topic} has cleanup.policy=compact compression.type=lz4 max.message.bytes=2000000"
+        )
+        mended = "--add-config cleanup.policy=delete,compression.type=producer,max.message.bytes=1048588"
         assert f"--alter --entity-type topics --entity-name {topic} {mended}" in found.fix
         take(fenced, USERS["stream"], ACLOperation.DESCRIBE_CONFIGS, topic)
         wait_until(lambda: len(list(check_kafka(settings))) == 1, 10, "the check without the right")

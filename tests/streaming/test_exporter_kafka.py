@@ -20,6 +20,7 @@ import bombs
 import pytest
 from helpers import free_port, wait_until
 from kafka import KafkaProducer
+from kafka.admin import KafkaAdminClient
 from made_rows import START, live, window
 
 from collectors import topics
@@ -230,7 +231,10 @@ def test_its_memory_is_not_that_of_its_topics(
 def test_what_unpacks_to_a_gigabyte_is_passed_over(
     export: Export, put: Callable[..., None], kafka: Kafka, prefix: str
 ) -> None:
-    """On any topic, packed in any way, of one record or many: told, counted, and of no weight."""
+    """On any topic, packed in any way, of one record or many: told, counted, and no weight on Kafka either.
+
+    Also when it is there at the start, where Kafka would unpack it if it was asked for the records of a time.
+    """
     kafka.make_topics(prefix, (topics.ROUTER, topics.BROKER))
     export.start()
     export.ready()
@@ -252,6 +256,36 @@ def test_what_unpacks_to_a_gigabyte_is_passed_over(
         )
     assert "unpacks to more than" in export.log.read_text()
     assert export.peak_bytes() < 400 << 20
+    assert export.end() == 0
+    export.start()
+    export.ready()
+    assert export.value("path_sent_messages_total") == 50
+    assert export.value("exporter_rows_total", topic="router", result="bad") == len(packed)
+    assert kafka.alive
+
+
+def test_of_what_was_there_before_only_what_is_new_counts(
+    export: Export, kafka: Kafka, tmp_path: Path
+) -> None:
+    """Where the newest is all that counts, nothing older than two minutes is shown after a start."""
+    admin = KafkaAdminClient(bootstrap_servers=kafka.bootstrap)
+    timed = {"message.timestamp.type": "CreateTime"}
+    made = {"num_partitions": 1, "replication_factor": 1, "configs": timed}
+    admin.create_topics({"timed.live": made, "timed.windows": made}, wait_for_metadata=True)
+    admin.close()
+    producer = KafkaProducer(bootstrap_servers=kafka.bootstrap)
+    now_ms = time.time_ns() // 1_000_000
+    for path, time_ms in (("old", now_ms - 180_000), ("east-west", now_ms - 1_000)):
+        row = encode(live(path, number=0))
+        producer.send("timed.live", key=path.encode(), value=row, timestamp_ms=time_ms).get(10)
+    producer.close()
+    export.config.write_text(
+        CONFIG.format(bootstrap=kafka.bootstrap, prefix="timed", state=tmp_path / "state")
+    )
+    export.start()
+    export.ready()
+    assert export.value("path_pending_messages", path="east-west") == 130
+    assert export.value("path_pending_messages", path="old") is None
 
 
 def test_maintenance_is_left_out_of_objectives(export: Export, put: Callable[..., None]) -> None:

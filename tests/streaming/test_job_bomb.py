@@ -6,15 +6,17 @@ import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import bombs
 import pytest
 from helpers import wait_until
-from spark_job import RULES, letters, produce, window_rows
+from spark_job import RULES, consume, letters, produce
 from stream_process import Stream
 from synthetic import Flow
 
-from collectors.topics import SAMPLES
+from collectors.batches import Unreadable
+from collectors.topics import DEAD_LETTERS, SAMPLES, WINDOWS
 from deploy.embedded.kafka import Kafka
 from streaming.accounting import Accountant
 
@@ -39,7 +41,15 @@ def stream(kafka: Kafka, prefix: str, tmp_path: Path) -> Iterator[Stream]:
         f"version: 1\nsite: test\nkafka: {{servers: ['{kafka.bootstrap}'], prefix: {prefix}}}\n"
         f"state: {tmp_path / 'state'}\n"
     )
-    stream = Stream(config, tmp_path / "checkpoint", tmp_path / "log", "--lanes", "2")
+    stream = Stream(
+        config,
+        tmp_path / "checkpoint",
+        tmp_path / "log",
+        "--lanes",
+        "2",
+        "--archive",
+        str(tmp_path / "archive"),
+    )
     yield stream
     if stream.alive:
         stream.kill()
@@ -59,29 +69,52 @@ def rows_of(all_records: list[tuple[str, bytes]]) -> list[bytes]:
 def test_the_job_gets_past_what_it_cannot_hold(
     kafka: Kafka, prefix: str, stream: Stream, tmp_path: Path
 ) -> None:
-    """In partitions of both lanes: one record of 900 MB, and 300 of 1 MB; the rows are those without them."""
-    topic = SAMPLES.name(prefix)
-    produce(kafka.bootstrap, topic, records(0, SECONDS // 2))
+    """In partitions of both lanes, and among the rows that are archived; while it runs, and at its start.
+
+    The rows are those without them, each batch is told once or, after a death, once more, and the process
+    is the one that was started.
+    """
+    topic, windows = SAMPLES.name(prefix), WINDOWS.name(prefix)
     put = {
-        0: bombs.batch(bombs.ZSTD, [900 * MIB]),
-        3: bombs.batch(bombs.GZIP, [300 * MIB]),
-        7: bombs.batch(bombs.ZSTD, [MIB] * 1200),
+        (topic, 0): bombs.batch(bombs.ZSTD, [900 * MIB]),
+        (topic, 3): bombs.batch(bombs.GZIP, [300 * MIB]),
+        (topic, 7): bombs.batch(bombs.ZSTD, [MIB] * 1200),
+        (windows, 5): bombs.batch(bombs.ZSTD, [900 * MIB]),
     }
-    for partition, batch in put.items():
-        assert bombs.produce(kafka.bootstrap, topic, partition, batch) == 0
+    produce(kafka.bootstrap, topic, records(0, SECONDS // 2))
+    for (name, partition), batch in put.items():
+        assert bombs.produce(kafka.bootstrap, name, partition, batch) == 0
     produce(kafka.bootstrap, topic, records(SECONDS // 2, SECONDS))
-    wanted = rows_of(records(0, SECONDS))
     stream.start()
+    wait_for(rows_of(records(0, SECONDS)), kafka.bootstrap, windows)
+    for partition in (3, 8):
+        assert bombs.produce(kafka.bootstrap, topic, partition, bombs.batch(bombs.ZSTD, [900 * MIB])) == 0
+        put[topic, partition] = b""
+    produce(kafka.bootstrap, topic, records(SECONDS, 2 * SECONDS))
+    wait_for(rows_of(records(0, 2 * SECONDS)), kafka.bootstrap, windows)
     wait_until(
-        lambda: len(window_rows(kafka.bootstrap, f"{prefix}.windows")[0]) == len(wanted),
-        300,
-        "all windows",
+        lambda: {(one["detail"].split(",")[0], one["partition"]) for one in told(kafka, prefix)} == {*put},
+        120,
+        "every batch to be told",
         every_seconds=1,
     )
-    assert window_rows(kafka.bootstrap, f"{prefix}.windows")[0] == wanted
-    told = letters(kafka.bootstrap, f"{prefix}.dead-letters")
-    assert {(letter["reason"], letter["partition"]) for letter in told} == {("inflated", p) for p in put}
-    log = (tmp_path / "log").read_text()
-    assert "it was out of memory" in log
+    assert {one["reason"] for one in told(kafka, prefix)} == {"inflated"}
+    assert "it was out of memory" in (tmp_path / "log").read_text()
+    wait_until(lambda: [*(tmp_path / "archive").rglob("*.parquet")], 120, "archived rows")
     assert stream.alive
     stream.stop()
+
+
+def told(kafka: Kafka, prefix: str) -> list[dict[str, Any]]:
+    return letters(kafka.bootstrap, DEAD_LETTERS.name(prefix))
+
+
+def wait_for(wanted: list[bytes], bootstrap: str, topic: str) -> None:
+    """Until these rows are there, and no others."""
+    wait_until(lambda: final_rows(bootstrap, topic) == wanted, 240, f"{len(wanted)} rows", every_seconds=1)
+
+
+def final_rows(bootstrap: str, topic: str) -> list[bytes]:
+    """Each once; repeats that differ are two."""
+    values = {message.value for message in consume(bootstrap, topic)}
+    return sorted(value for value in values if not isinstance(value, Unreadable))

@@ -41,6 +41,7 @@ def test_topics_have_the_settings_of_the_contract(kafka: Kafka) -> None:
     assert settings["retention.ms"]["value"] == "604800000"  # 7 days
     assert settings["message.timestamp.type"]["value"] == "LogAppendTime"
     assert settings["compression.type"]["value"] == "producer"  # the broker unpacks nothing in its memory
+    assert settings["cleanup.policy"]["value"] == "delete"  # for this, either
     assert settings["max.message.bytes"]["value"] == "1048588"
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
@@ -16,7 +16,6 @@ from pyspark.sql import SparkSession
 from streaming.checkpoint import CheckpointError, hadoop
 
 Ends = dict[int, int]  # by partition
-_LINES: Final = 3  # version, Spark's own settings, the one source
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +76,15 @@ class OffsetLog:
 
     def _source(self, lines: list[str]) -> tuple[str, dict[str, int]]:
         """The source's number, where the form has one, and its offsets."""
-        source, brace, told = lines[-1].partition("{")
         try:
-            if len(lines) == _LINES:
-                return source, json.loads(brace + told)[self._topic]
-        except (ValueError, LookupError):
-            pass
-        raise CheckpointError(
-            f"{self._place}/offsets tells of other sources than the topic {self._topic}: "
-            "give a new --checkpoint, which is rebuilt from Kafka"
-        )
+            _version, _settings, last = lines
+            source, brace, told = last.partition("{")
+            return source, json.loads(brace + told)[self._topic]
+        except (ValueError, LookupError, TypeError):
+            raise CheckpointError(
+                f"{self._place}/offsets is damaged, or tells of other sources than the topic {self._topic}: "
+                "give a new --checkpoint, which is rebuilt from Kafka"
+            ) from None
 
     def _lines(self, number: int) -> list[str]:
         files, path = hadoop(self._spark, f"{self._place}/offsets/{number}")

@@ -67,6 +67,7 @@ class Progress:
         """Make its series, so that the first of anything is an increase."""
         for counter in (self._records, self._lost, self._restarts):
             counter.labels(query)
+        self._dead.labels(query, INFLATED)
 
     def begin_accounting(self, query: str) -> None:
         """And those that only the accounting has."""

@@ -16,7 +16,7 @@ from kafka.consumer.fetcher import ConsumerRecord, Fetcher
 from kafka.errors import CorruptRecordError
 from kafka.record.util import decode_varint
 
-MOST_BYTES: Final = 16 << 20  # of an unpacked batch: those of our producers are of 1 MB
+MOST_BYTES: Final = 4 << 20  # of an unpacked batch: those of our producers have 1.1 MB at the most
 MOST_VALUE_BYTES: Final = 1 << 20
 
 _HEADER_BYTES: Final = 61

@@ -17,14 +17,15 @@ from deploy.errors import Problem
 from deploy.options import LISTEN
 from deploy.results import config_hash
 from streaming.lanes import MAX_LANES
-from streaming.settings import BATCH_BYTES, JobSettings, KafkaAccess
+from streaming.settings import JobSettings, KafkaAccess
 from streaming.sizing import RECORD_BYTES, SAMPLE_BYTES, cores
 
 _MS_NS: Final = 1_000_000
 _KAFKA_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 _COUNT: Final = click.IntRange(min=1)
-# While catching up; an end writes a record a second.
+# A batch while catching up; an end writes a record a second.
+_BATCH_BYTES: Final = 256 << 20
 _BATCH_SECONDS: Final = 5
 _UNKNOWN_CORES: Final = 2
 _LEAST_RECORDS: Final = 2_000
@@ -106,11 +107,11 @@ class _Load:
         return cls(len(configured), ends, sum(path.peak_rate for path in configured))
 
     def max_records(self) -> int:
-        """As many as `BATCH_BYTES` of the paths' records are, and never less than they write soon."""
+        """As many as `_BATCH_BYTES` of the paths' records are, and never less than they write soon."""
         if not self.ends:
             return _MOST_RECORDS
         bytes_a_second = self.samples * SAMPLE_BYTES + self.ends * RECORD_BYTES
-        seconds = max(BATCH_BYTES / bytes_a_second, _BATCH_SECONDS)
+        seconds = max(_BATCH_BYTES / bytes_a_second, _BATCH_SECONDS)
         return int(min(max(seconds * self.ends, _LEAST_RECORDS), _MOST_RECORDS))
 
     def cores(self) -> int:

@@ -20,7 +20,7 @@ from collectors import batches
 from streaming.kafka_options import client_settings
 from streaming.offset_log import Ends, OffsetLog
 from streaming.outputs import Input, dead_letter
-from streaming.settings import BATCH_BYTES, JobSettings
+from streaming.settings import JobSettings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,6 +30,7 @@ _log: Final = logging.getLogger("inflight.stream")
 REASON: Final = "inflated"
 # Spark's options for it. With one of Kafka's batches at a time the client unpacks none behind the plan.
 CAREFUL: Final = {"kafka.max.partition.fetch.bytes": 1}
+PIECE_BYTES: Final = 64 << 20  # unpacked, of all lanes at once: little, as more of it may have failed
 _POLL_MS: Final = 1_000
 _PATIENCE: Final = 15  # polls in which nothing comes
 _REQUEST_MS: Final = 10_000
@@ -59,7 +60,7 @@ class Detour:
     def __init__(self, settings: JobSettings, query: str, topic: str, lanes: int = 1) -> None:
         self._settings, self._topic = settings, topic
         self._place = f"{settings.checkpoint.rstrip('/')}/{query}"
-        self._most_bytes = max(2 * BATCH_BYTES // lanes, batches.MOST_BYTES)
+        self._most_bytes = max(PIECE_BYTES // lanes, batches.MOST_BYTES)
         self._goal: Ends | None = None  # where the plan ended that was not carried out
         self._passing: list[Passed] = []  # what comes behind the newest plan
 

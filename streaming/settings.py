@@ -12,7 +12,6 @@ from collectors.paths import Rules
 from collectors.topics import DEAD_LETTERS, LIVE, SAMPLES, WINDOWS
 
 VERSION: Final = 1
-BATCH_BYTES: Final = 256 << 20  # of records, in the batches of all lanes while catching up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

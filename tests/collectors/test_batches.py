@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import resource
 import struct
+from pathlib import Path
 from typing import Any
 
 import bombs
@@ -99,3 +100,15 @@ def test_headers_are_not_looked_at() -> None:
     data = bytearray(bombs.batch(0, [1]))[:61] + bombs.varint(len(body)) + body
     struct.pack_into(">i", data, 8, len(data) - 12)
     assert list(records(parsed(bytes(data)))) == [(0, b"k", b"v")]
+
+
+def test_nothing_else_of_ours_reads_kafka() -> None:
+    """Spark's client aside, which streaming/detour.py is for."""
+    root = Path(__file__).parents[2]
+    found = [
+        str(file.relative_to(root))
+        for package in ("collectors", "streaming", "dashboards", "deploy")
+        for file in (root / package).rglob("*.py")
+        if "KafkaConsumer(" in file.read_text()
+    ]
+    assert found == ["collectors/batches.py"]

@@ -163,22 +163,22 @@ def test_a_plan_of_too_much_is_done_in_pieces(
     lane: Lane, checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of batches within the bound: all are read, but not all at once, and none is passed over."""
-    monkeypatch.setattr(detour, "BATCH_BYTES", 16 * MIB)
+    monkeypatch.setattr(detour, "PIECE_BYTES", 10 * MIB)
     lane.detour = Detour(lane.settings, "accounting-0", lane.settings.samples_topic)
-    lane.put(0, *[[10 * MIB]] * 8)
-    lane.put(1, *[[10 * MIB]] * 3)
+    lane.put(0, *[[3 * MIB]] * 8)
+    lane.put(1, *[[3 * MIB]] * 3)
     checkpoint.ends = [{0: 8, 1: 3}]
     asked = 0
     while lane.ask() == (True, []):
         asked += 1
         checkpoint.done = len(checkpoint.ends)
-    assert asked == 4  # three at a time: 30 of 32 MiB
+    assert asked == 4  # three at a time: 9 of 10 MiB
     before = {0: 0, 1: 0}
     for ends in checkpoint.ends:
         assert 0 < sum(ends[number] - before[number] for number in ends) <= 3
         before = ends
     assert before == {0: 8, 1: 3}
-    assert 10 * MIB < MOST_BYTES
+    assert 3 * MIB < MOST_BYTES
 
 
 def test_records_that_kafka_dropped_are_not_waited_for(lane: Lane, checkpoint: Checkpoint) -> None:

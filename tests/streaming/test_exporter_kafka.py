@@ -239,7 +239,7 @@ def test_what_unpacks_to_a_gigabyte_is_passed_over(
     export.start()
     export.ready()
     packed = [bombs.batch(bombs.ZSTD, [900 << 20]), bombs.batch(bombs.GZIP, [1 << 20] * 500)]
-    packed += [bombs.batch(bombs.LZ4, [200 << 20]), *[bombs.batch(bombs.ZSTD, [15 << 20])] * 40]
+    packed += [bombs.batch(bombs.LZ4, [200 << 20]), *[bombs.batch(bombs.ZSTD, [3 << 20])] * 40]
     suffixes = ("router", "broker", "live", "events", "windows")
     for suffix in suffixes:
         for batch in packed:

@@ -27,11 +27,7 @@ _SNAPPY_MOST: Final = 64  # times: three of its bytes stand for 64 at the most
 
 
 class BadBatchError(Exception):
-    """No batch that is to be read."""
-
-
-class TooMuchError(BadBatchError):
-    """It unpacks to more than it may."""
+    """A batch that is not to be read: it says why."""
 
 
 class Unreadable(bytes):
@@ -91,7 +87,7 @@ def records(batch: Any) -> Iterator[Read]:
 
 
 def unpacked(batch: Any) -> bytes:
-    """All that is in it; TooMuchError where that is beyond MOST_BYTES, BadBatchError where it is no use."""
+    """All that is in it; BadBatchError where that is beyond MOST_BYTES, or no use."""
     if batch.magic != _VERSION:
         raise BadBatchError(f"a batch of format {batch.magic}: no part of Inflight writes such")
     codec, packed = batch.compression_type, bytes(batch._buffer[_HEADER_BYTES:])  # noqa: SLF001 -- see above
@@ -103,7 +99,7 @@ def unpacked(batch: Any) -> bytes:
     except (OSError, RuntimeError, ValueError, IndexError, EOFError, struct.error) as error:
         raise BadBatchError(f"a batch that does not unpack as {name}: {error}") from None
     if len(data) > MOST_BYTES:
-        raise TooMuchError(
+        raise BadBatchError(
             f"a batch of {batch.records_count} records, {len(packed)} bytes as {name}, unpacks to more than "
             f"{MOST_BYTES} bytes"
         )

@@ -51,7 +51,7 @@ class Passed:
 class _Measured:
     first: int
     bytes: int
-    too_much: str | None
+    refused: str | None
 
 
 class Detour:
@@ -130,11 +130,11 @@ class Detour:
                 room_bytes -= found.bytes
                 if room_bytes < 0:
                     return ends | {one: at[one] for one in left}, passing
-                if found.too_much is not None:
+                if found.refused is not None:
                     ends[number] = max(found.first, at[number])
-                    passing.append(Passed(number, found.first, following, record.timestamp, found.too_much))
+                    passing.append(Passed(number, found.first, following, record.timestamp, found.refused))
                 at[number] = following
-                if found.too_much is not None or following >= min(goal[number], last[places[number]]):
+                if found.refused is not None or following >= min(goal[number], last[places[number]]):
                     left.discard(number)
                     reader.pause(places[number])
         return ends, passing
@@ -161,11 +161,10 @@ class Detour:
 
 
 def _measure(batch: Any) -> Iterator[batches.Read]:
-    """What a batch unpacks to; whatever else may be wrong with it is for those who read it."""
-    last = batches.last_offset(batch)
+    """What a batch unpacks to. One that only Java unpacks may be of any size: no client packs like that."""
+    size, refused = 0, None
     try:
-        yield last, None, _Measured(batch.base_offset, len(batches.unpacked(batch)), None)
-    except batches.TooMuchError as error:
-        yield last, None, _Measured(batch.base_offset, 0, str(error))
-    except batches.BadBatchError:
-        yield last, None, _Measured(batch.base_offset, 0, None)
+        size = len(batches.unpacked(batch))
+    except batches.BadBatchError as error:
+        refused = str(error)
+    yield batches.last_offset(batch), None, _Measured(batch.base_offset, size, refused)

@@ -16,6 +16,7 @@ import pyarrow as pa
 GZIP, SNAPPY, LZ4, ZSTD = 1, 2, 3, 4
 _CHUNK: Final = bytes(1 << 20)
 _NOTHING: Final = -1
+_HEADER_BYTES: Final = 61
 
 
 def batch(codec: int, sizes: list[int], key: bytes = b"bomb", fill: bytes = b"") -> bytes:
@@ -27,6 +28,14 @@ def batch(codec: int, sizes: list[int], key: bytes = b"bomb", fill: bytes = b"")
     )
     head = struct.pack(">iBI", _NOTHING, 2, crc32c.crc32c(body))
     return struct.pack(">qi", 0, len(head) + len(body)) + head + body
+
+
+def oddly(records: bytes) -> bytes:
+    """Packed by gzip with a flag that Java does not look at, and that zlib refuses."""
+    odd = bytearray(records)
+    odd[_HEADER_BYTES + 3] |= 0x20
+    struct.pack_into(">I", odd, 17, crc32c.crc32c(odd[21:]))
+    return bytes(odd)
 
 
 def _packed(codec: int, write: Callable[[IO[bytes]], None]) -> bytes:

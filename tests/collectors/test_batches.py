@@ -13,7 +13,7 @@ import crc32c
 import pytest
 from kafka.record import MemoryRecords
 
-from collectors.batches import MOST_BYTES, MOST_VALUE_BYTES, TooMuchError, Unreadable, records, unpacked
+from collectors.batches import MOST_BYTES, MOST_VALUE_BYTES, BadBatchError, Unreadable, records, unpacked
 
 CODECS = {"plain": 0, "gzip": bombs.GZIP, "snappy": bombs.SNAPPY, "lz4": bombs.LZ4, "zstd": bombs.ZSTD}
 MIB = 1 << 20
@@ -42,7 +42,7 @@ def test_one_that_unpacks_to_too_much_is_told_in_its_place(codec: int) -> None:
 
 def test_the_bound_is_of_the_whole_batch() -> None:
     """As many small records as a kilobyte of zstd can hold are as bad as a large one."""
-    with pytest.raises(TooMuchError, match="a batch of 20000 records"):
+    with pytest.raises(BadBatchError, match="a batch of 20000 records"):
         unpacked(parsed(bombs.batch(bombs.ZSTD, [1_000] * 20_000)))
 
 

@@ -159,6 +159,20 @@ def test_a_plan_that_ends_within_such_a_batch(lane: Lane, checkpoint: Checkpoint
     assert checkpoint.ends[1] == {0: 50, 1: 0}
 
 
+def test_what_only_java_can_unpack(lane: Lane, checkpoint: Checkpoint) -> None:
+    """It may be of any size, and Kafka takes it: it is passed over as well."""
+    odd = bombs.oddly(bombs.batch(bombs.GZIP, [300 * MIB]))
+    assert bombs.produce(lane.kafka.bootstrap, lane.settings.samples_topic, 0, odd) == 0
+    lane.put(0, 1)
+    checkpoint.ends = [{0: 2, 1: 0}]
+    assert lane.ask() == (True, [])
+    assert checkpoint.ends == [{0: 0, 1: 0}]
+    checkpoint.done = 1
+    assert lane.ask() == (True, [(0, 0, 1)])
+    (told,) = letters(lane.kafka.bootstrap, lane.settings.dead_letters_topic)
+    assert "a batch that does not unpack as gzip" in told["detail"]
+
+
 def test_a_plan_of_too_much_is_done_in_pieces(
     lane: Lane, checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,11 +12,14 @@ from typing import IO, Any, Final
 import crc32c
 import lz4.frame
 import pyarrow as pa
+from helpers import wait_until
+from kafka.errors import NotLeaderForPartitionError, UnknownTopicOrPartitionError
 
 GZIP, SNAPPY, LZ4, ZSTD = 1, 2, 3, 4
 _CHUNK: Final = bytes(1 << 20)
 _NOTHING: Final = -1
 _HEADER_BYTES: Final = 61
+_NOT_YET: Final = (UnknownTopicOrPartitionError.errno, NotLeaderForPartitionError.errno)  # of a new topic
 
 
 def batch(codec: int, sizes: list[int], key: bytes = b"bomb", fill: bytes = b"") -> bytes:
@@ -86,14 +89,25 @@ def varint(number: int) -> bytes:
     return bytes(out)
 
 
-def produce(bootstrap: str, topic: str, partition: int, records: bytes, seconds: float = 120) -> int:
+def produce(bootstrap: str, topic: str, partition: int, records: bytes) -> int:
     """Send a batch as it is, to the only broker; Kafka's error code, 0 where it took it."""
+    codes: list[int] = []
+
+    def settled() -> bool:
+        codes.append(_produce(bootstrap, topic, partition, records))
+        return codes[-1] not in _NOT_YET
+
+    wait_until(settled, 30, f"a leader of {topic}")
+    return codes[-1]
+
+
+def _produce(bootstrap: str, topic: str, partition: int, records: bytes) -> int:
     text = topic.encode()
     request = struct.pack(">hhih", 0, 7, 1, _NOTHING)  # Produce, version 7
     request += struct.pack(">hhii", _NOTHING, -1, 60_000, 1)
     request += struct.pack(">h", len(text)) + text + struct.pack(">iii", 1, partition, len(records)) + records
     host, _, port = bootstrap.partition(":")
-    with socket.create_connection((host, int(port)), seconds) as connection:
+    with socket.create_connection((host, int(port)), 120) as connection:
         connection.sendall(struct.pack(">i", len(request)) + request)
         reply = _exactly(connection, struct.unpack(">i", _exactly(connection, 4))[0])
     # Correlation id, one topic, its name, one partition, its number: then the code.

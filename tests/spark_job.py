@@ -39,7 +39,9 @@ def produce(bootstrap: str, topic: str, records: Iterable[tuple[str, bytes]]) ->
 
 def consume(bootstrap: str, topic: str) -> Iterator[Any]:
     """All that is in the topic now, each partition in its order."""
-    consumer = batches.consumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest", group_id=None)
+    consumer = batches.BoundedConsumer(
+        bootstrap_servers=bootstrap, auto_offset_reset="earliest", group_id=None
+    )
     try:
         parts = [
             TopicPartition(topic, number) for number in sorted(consumer.partitions_for_topic(topic) or ())

@@ -11,7 +11,7 @@ from typing import Any
 from kafka import KafkaProducer, TopicPartition
 from pyspark.sql import SparkSession
 
-from collectors import batches
+from collectors.batches import BoundedConsumer
 from collectors.paths import Rules
 from collectors.records import SECOND_NS
 from deploy import jvm
@@ -39,9 +39,7 @@ def produce(bootstrap: str, topic: str, records: Iterable[tuple[str, bytes]]) ->
 
 def consume(bootstrap: str, topic: str) -> Iterator[Any]:
     """All that is in the topic now, each partition in its order."""
-    consumer = batches.BoundedConsumer(
-        bootstrap_servers=bootstrap, auto_offset_reset="earliest", group_id=None
-    )
+    consumer = BoundedConsumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest", group_id=None)
     try:
         parts = [
             TopicPartition(topic, number) for number in sorted(consumer.partitions_for_topic(topic) or ())

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from collectors.worker import Worker
+
 _TICK_SECONDS: Final = 0.25
 _STILL_SECONDS: Final = 1.0  # later than due: the process did not run
 
@@ -20,7 +22,7 @@ class Steady:
         self._seen = clock()
         self._still = 0.0
         if ticking:
-            threading.Thread(target=self._tick, name="steady", daemon=True).start()
+            Worker("steady", self._tick).start()
 
     def now(self) -> float:
         """In seconds."""

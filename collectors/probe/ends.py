@@ -203,7 +203,11 @@ class Ends:
     # -- their life
 
     def begin(self) -> None:
-        """Publish every second from now on, and send as soon as there is somebody to receive."""
+        """Publish now and every second, and send as soon as there is somebody to receive.
+
+        Now, for the ends to know of each other: a short sender's end would come before the first record of
+        its receiver, of whom nobody would then know that it was there.
+        """
         calls: list[tuple[int, Callable[[], None]]] = []
         for end in self.senders:
             calls += [(_OUTCOMES_NS, s.publish) for s in (end.warmup, end.sender) if s is not None]
@@ -218,7 +222,7 @@ class Ends:
 
     def _every_second(self, publish: Callable[[], None], phase_ns: int) -> None:
         now = self.clock.now_ns()
-        next_ns = (now - phase_ns) // SECOND_NS * SECOND_NS + SECOND_NS + phase_ns
+        next_ns = (now - phase_ns) // SECOND_NS * SECOND_NS + phase_ns  # the last such time: the first is now
 
         def run() -> None:
             nonlocal next_ns

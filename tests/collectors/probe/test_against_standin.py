@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from proton import Delivery
 from proton.utils import BlockingConnection
 from standin_clients import Clients, StandIn
 
-from collectors.records import FLAG_REDELIVERED
+from collectors.probe.ends import Ends
+from collectors.records import FLAG_REDELIVERED, SECOND_NS
 
 
 def _config(router: StandIn, address: str, **settings: Any) -> str:
@@ -167,6 +169,27 @@ def test_clock_of_the_same_boot_is_exact(router: StandIn, run: Any) -> None:
     assert told
     assert all(clock[run_of] == (0, 0) for clock in told)
     assert not any(flag == FLAG_REDELIVERED for flag in first.received.flags)
+
+
+def test_an_end_is_known_from_its_beginning(
+    router: StandIn, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However short it is, and whenever it began: no window is told without a receiver that was there."""
+    begin = Ends.begin
+
+    def begin_late(ends: Ends) -> None:
+        """As on a busy machine: in the next second, just after the moment at which a receiver publishes."""
+        time.sleep((1_120_000_000 - time.time_ns() % SECOND_NS) / 1e9)
+        begin(ends)
+
+    monkeypatch.setattr(Ends, "begin", begin_late)
+    measured = run(_config(router, "closest/short", count=20, rate="100/s"), stop_when_finished=True)
+    assert measured.prober.ended.wait(30)
+    measured.finish()
+    assert measured.total("p") == {"sent": 20, "received": 20, "due": 20}
+    clocks = [row["clock"] for row in measured.rows("p") if row["sent"]]
+    assert clocks
+    assert all(clock == {"offset_ns": 0, "bound_ns": 0} for clock in clocks)
 
 
 def test_total_rate_of_a_host(router: StandIn, run: Any) -> None:

@@ -6,6 +6,8 @@ import json
 import logging
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 LEVELS = ("debug", "info", "warning", "error")
 
@@ -52,3 +54,15 @@ def setup(level: str = "info", *, as_json: bool = False) -> None:
     logging.getLogger("inflight").setLevel(level.upper())
     # The Kafka client retries by itself and says so at error level, many times a second.
     logging.getLogger("kafka").setLevel(logging.CRITICAL)
+
+
+@contextmanager
+def quiet(part: str, level: int) -> Iterator[None]:
+    """Within the block a part says only what is of this level or above: for what tells in another way."""
+    logger = logging.getLogger(part)
+    before = logger.level
+    logger.setLevel(level)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)

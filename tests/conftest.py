@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import tarfile
@@ -25,6 +26,23 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _REQUIRE_ALL = os.environ.get("INFLIGHT_REQUIRE_ALL") == "1"
+
+
+@pytest.fixture(autouse=True)
+def _process() -> Iterator[None]:
+    """Commands called in this process take over its signals and its log, which here are the tests' own."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    root = logging.getLogger()
+    listeners = [*root.handlers]
+    levels = {logger: logger.level for logger in (root, *map(logging.getLogger, ("inflight", "kafka")))}
+    yield
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+    for listener in [*root.handlers]:
+        if listener not in listeners:
+            root.removeHandler(listener)
+    for logger, level in levels.items():
+        logger.setLevel(level)
 
 
 @pytest.fixture(scope="session")

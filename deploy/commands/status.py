@@ -19,6 +19,7 @@ from collectors.broker.collector import BrokerSeen
 from collectors.config import MECHANISMS, Config
 from collectors.fleet import Fleet
 from collectors.router.mesh import MeshView
+from deploy import logs
 from deploy.errors import Problem
 from deploy.options import check_login, load_config
 from deploy.status.model import Status, status
@@ -88,14 +89,14 @@ def command(
     """  # noqa: D301 -- click's mark for lines to be left as they are is a real backspace
     if bool(urls or logins) == bool(config_file):
         raise Problem("give URLs, or a config file with -c")
-    logging.getLogger("inflight.collect").setLevel(logging.ERROR)  # what goes wrong is among the findings
     config = load_config(config_file) if config_file else _config(_logins(urls, logins, options), options)
     config = _hurried(config)
-    found = _look(config, timeout, one_mesh=config_file is not None)
-    if as_json:
-        click.echo(json.dumps(found.as_json(), indent=2))
-    else:
-        Console().print(screen(found, rows))
+    with logs.quiet("inflight.collect", logging.ERROR):  # what goes wrong is among the findings
+        found = _look(config, timeout, one_mesh=config_file is not None)
+        if as_json:
+            click.echo(json.dumps(found.as_json(), indent=2))
+        else:
+            Console().print(screen(found, rows))
     if any(finding.level == "bad" for finding in found.findings):
         raise SystemExit(_FINDINGS)
 

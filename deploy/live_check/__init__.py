@@ -9,6 +9,7 @@ import click
 
 from collectors.config import Config
 from collectors.texts import shown
+from deploy import logs
 from deploy.errors import Finding
 from deploy.live_check.brokers import check_brokers
 from deploy.live_check.kafka import check_kafka
@@ -29,15 +30,18 @@ def checks(config: Config) -> Iterator[Checked]:
 
 def check_live(config: Config) -> None:
     """Print a line for each check, and the fix of what fails; Finding if anything does."""
-    # What goes wrong is told by the checks themselves.
-    logging.getLogger("inflight").setLevel(logging.CRITICAL)
     failed = done = 0
-    for checked in checks(config):
-        done += 1
-        failed += not checked.ok
-        mark = click.style("ok  ", fg="green") if checked.ok else click.style("FAIL", fg="red", bold=True)
-        click.echo(f"{mark} {shown(checked.what)}: {shown(checked.text)}")
-        for line in checked.fix.splitlines():
-            click.echo(f"       {shown(line)}")
+    with logs.quiet("inflight", logging.CRITICAL):  # what goes wrong is told by the checks themselves
+        for checked in checks(config):
+            done += 1
+            failed += not checked.ok
+            _tell(checked)
     if failed:
         raise Finding(f"{failed} of {done} checks failed; the lines under each say what to do")
+
+
+def _tell(checked: Checked) -> None:
+    mark = click.style("ok  ", fg="green") if checked.ok else click.style("FAIL", fg="red", bold=True)
+    click.echo(f"{mark} {shown(checked.what)}: {shown(checked.text)}")
+    for line in checked.fix.splitlines():
+        click.echo(f"       {shown(line)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import logging
 import signal
 import subprocess
 import sys
@@ -78,12 +79,14 @@ def test_a_router_that_answers_as_the_real_ones(tmp_path: Path, flavour: str) ->
     assert found["findings"] == []
 
 
-def test_what_is_down_is_a_finding(node: ScriptedNode) -> None:
-    """Exit status 1, and it is told beside what works."""
+def test_what_is_down_is_a_finding(node: ScriptedNode, caplog: pytest.LogCaptureFixture) -> None:
+    """Exit status 1, and it is told beside what works; no log tells it again."""
     result = CliRunner().invoke(command, ["amqp://127.0.0.1:1", node.url, "--rows", "1"])
     assert result.exit_code == 1
     assert "cannot be reached" in result.output
     assert "QDR.C" in result.output
+    assert not caplog.messages
+    assert logging.getLogger("inflight.collect").level == logging.NOTSET  # others are heard again
 
 
 @pytest.mark.parametrize(

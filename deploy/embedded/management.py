@@ -11,12 +11,16 @@ from proton.utils import BlockingConnection, SyncRequestResponse
 
 _TIMEOUT_SECONDS = 2
 _OK = 200
+OWN = "$management"
 
 
-def nodes(url: str) -> list[str]:
-    """The management addresses of all routers that the one at `url` knows, itself included."""
-    answer = _ask(url, {"operation": "GET-MGMT-NODES", "type": "org.amqp.management", "name": "self"}, None)
-    return [str(address) for address in answer]
+def nodes(url: str, address: str = OWN) -> list[str]:
+    """The management addresses of all routers that one knows, itself included.
+
+    It is the one at `url`, or that of a management address which is asked through it.
+    """
+    properties = {"operation": "GET-MGMT-NODES", "type": "org.amqp.management", "name": "self"}
+    return [str(known) for known in _ask(url, address, properties, None)]
 
 
 def column(url: str, entity_type: str, attribute: str) -> list[Any]:
@@ -27,17 +31,17 @@ def column(url: str, entity_type: str, attribute: str) -> list[Any]:
         "type": "org.amqp.management",
         "name": "self",
     }
-    answer = _ask(url, properties, {"attributeNames": [attribute]})
+    answer = _ask(url, OWN, properties, {"attributeNames": [attribute]})
     position = answer["attributeNames"].index(attribute)
     return [row[position] for row in answer["results"]]
 
 
-def _ask(url: str, properties: dict[str, Any], body: Any) -> Any:
+def _ask(url: str, address: str, properties: dict[str, Any], body: Any) -> Any:
     with _connected(url) as connection:
-        asking = SyncRequestResponse(connection, "$management")
+        asking = SyncRequestResponse(connection, address)
         reply = asking.call(Message(properties=properties, body=body))
     if reply.properties["statusCode"] != _OK:
-        raise ConnectionError(f"{url} answered {reply.properties}")
+        raise ConnectionError(f"{address} at {url} answered {reply.properties}")
     return reply.body
 
 

@@ -99,7 +99,7 @@ class Network:
         return self
 
     def wait_whole(self, seconds: float = _WHOLE_SECONDS) -> None:
-        """Return when each router knows all others and the ways to the broker's queues are open."""
+        """Return when each router has a way to each other one, and those to the broker's queues are open."""
         deadline = time.monotonic() + seconds
         while waiting_for := self._not_whole():
             if self._supervisor.stopping():
@@ -114,6 +114,9 @@ class Network:
                 known = router.nodes()
                 if len(known) != len(self.routers):
                     return f"{name} knows only {known}"
+                # A router knows of others before it knows a way: what it gets for them then, it releases.
+                for address in known:
+                    router.nodes(address)
                 if not router.queue_links_active():
                     return f"the links of {name} to the broker are not active"
             except Exception as e:  # noqa: BLE001 -- one that is coming back answers in any way, or not

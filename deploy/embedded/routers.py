@@ -32,9 +32,9 @@ class Router(Service):
         """As it calls itself to others."""
         return self.spec.id
 
-    def nodes(self) -> list[str]:
-        """The management addresses of the routers it knows."""
-        return management.nodes(self.url)
+    def nodes(self, address: str = management.OWN) -> list[str]:
+        """The management addresses of the routers it knows, or that the one of that address does."""
+        return management.nodes(self.url, address)
 
     def queue_links_active(self) -> bool:
         """Whether the ways into and out of every queue at its broker are open."""

@@ -16,12 +16,14 @@ class Attachment:
     def __init__(self, whose: str, now_ns: int) -> None:
         self._whose = whose
         self.up = False
+        self.since_ns = now_ns  # of the newest link
         self.problem = "the peer has not answered yet"
         self._down_since: int | None = now_ns
         self._down: list[Span] = []
 
     def begins(self, now_ns: int) -> None:
         self.up = True
+        self.since_ns = now_ns
         self.problem = ""
         if self._down_since is not None:
             self._note(self._down_since, now_ns)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
@@ -26,8 +25,8 @@ from collectors.records import SECOND_NS
 
 _log: Final = logging.getLogger("inflight.probe")
 _OUTCOMES_NS: Final = 150_000_000  # after a second's end, for the outcomes of its last messages
-_START_SECONDS: Final = 3.0  # a sender waits so long for the receivers of its own process
-_SUBSCRIBED_SECONDS: Final = 1.0  # a mesh needs a moment to know a multicast's receivers
+_START_NS: Final = 3_000_000_000  # a sender waits so long for the receivers of its own process
+_SUBSCRIBED_NS: Final = 2_000_000_000  # routers tell each other of a multicast's receivers once a second
 _QUIET_NS: Final = 300_000_000  # without a message: at the end, no more is expected
 _ASK_SECONDS: Final = 2.0
 _HEARTBEAT_SECONDS: Final = 0.1
@@ -83,7 +82,7 @@ class Ends:
         self._comparisons: defaultdict[str, dict[str, Comparison]] = defaultdict(dict)  # by flow, by stream
         self.receivers: Final = [self._receiver(spec) for spec in specs[1]]
         self.senders: Final = [self._sender(spec, warm_up=warm_up) for spec in specs[0]]
-        self._waited_since = 0.0
+        self._begun_ns = 0
         self._over = False
         self._asked = 0
 
@@ -215,7 +214,7 @@ class Ends:
         for place, (delay_ns, publish) in enumerate(calls):
             # Spread over the second: making a record takes time that messages would wait for.
             self._every_second(publish, delay_ns + place * 77_125_000 % 700_000_000)
-        self._waited_since = time.monotonic()
+        self._begun_ns = self.clock.now_ns()
         self._start_senders()
         self._ask()
         self._beat()
@@ -260,32 +259,35 @@ class Ends:
         """A sender begins when the receivers of its flow in this process are there, or after some seconds."""
         if self._over:
             return
-        waited = time.monotonic() - self._waited_since
         left = False
         for end in self.senders:
             if end.sender.started:
                 continue
             if end.warmup is not None:
                 left = True
-                self._advance_warmup(end, end.warmup, waited)
-            elif self._may_start(end.path, end.sender, waited):
+                self._advance_warmup(end, end.warmup)
+            elif self._may_start(end.path, end.sender):
                 end.sender.start()
             else:
                 left = True
         if left:
             self.loop.call_in(0.02, self._start_senders)
 
-    def _may_start(self, path: Path, sender: Sender, waited: float) -> bool:
-        there = sender.has_credit and all(r.link_up for r in self.receivers if r.path.flow == path.flow)
-        subscribed = not path.multicast or waited >= _SUBSCRIBED_SECONDS
+    def _may_start(self, path: Path, sender: Sender) -> bool:
+        now = self.clock.now_ns()
+        receivers = [receiver for receiver in self.receivers if receiver.path.flow == path.flow]
+        if not (sender.has_credit and all(receiver.link_up for receiver in receivers)):
+            return now - self._begun_ns > _START_NS
+        # A multicast is taken from a sender with credit, and thrown away where no receiver is known of.
+        subscribed_ns = max([self._begun_ns, *(receiver.link_since_ns for receiver in receivers)])
+        subscribed = not path.multicast or now - subscribed_ns >= _SUBSCRIBED_NS
         # Of a lost message only the second is known: in the first one, nobody could tell whether the
         # receiver was there already.
-        whole = self.clock.now_ns() // SECOND_NS > self._began_second
-        return (there and subscribed and whole) or waited > _START_SECONDS
+        return subscribed and now // SECOND_NS > self._began_second
 
-    def _advance_warmup(self, end: SendingEnd, warmup: Sender, waited: float) -> None:
+    def _advance_warmup(self, end: SendingEnd, warmup: Sender) -> None:
         if not warmup.started:
-            if self._may_start(end.path, warmup, waited):
+            if self._may_start(end.path, warmup):
                 warmup.start()
         elif warmup.finished and not warmup.unsettled:
             warmup.publish(bye=True)

@@ -101,6 +101,11 @@ class Receiver:
         return self._attachment.up
 
     @property
+    def link_since_ns(self) -> int:
+        """Since when, where it is up."""
+        return self._attachment.since_ns
+
+    @property
     def problem(self) -> str:
         """Why there is no link."""
         return self._attachment.problem

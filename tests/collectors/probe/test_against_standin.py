@@ -13,6 +13,7 @@ from proton.utils import BlockingConnection
 from standin_clients import Clients, StandIn
 
 from collectors.probe.ends import Ends
+from collectors.probe.receiver import Receiver
 from collectors.records import FLAG_REDELIVERED, SECOND_NS
 
 
@@ -110,6 +111,28 @@ def test_multicast(router: StandIn, run: Any) -> None:
         if record.header.role == "sender":
             numbers[record.header.path].append(record.header.number)
     assert numbers["p/a"] == numbers["p/b"] == list(range(len(numbers["p/a"])))
+
+
+def test_a_multicast_begins_when_a_mesh_knows_its_receivers(
+    router: StandIn, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Real routers tell each other of receivers once a second: the first message is later than that."""
+    monkeypatch.setattr(Receiver, "on_open", _slowly(Receiver.on_open))
+    measured = run(_config(router, "multicast/slow", to="[a, b]", presettled=True, count=5))
+    measured.wait_finished()
+    measured.finish()
+    first_ns = min(int(r.received.sent_ns.min()) for r in measured.records if r.received is not None)
+    headers = [record.header for record in measured.records if record.header.role == "receiver"]
+    attached_ns = max(span.to_ns for header in headers for span in header.detached)
+    assert first_ns - attached_ns > 1.5 * SECOND_NS
+
+
+def _slowly(attach: Any) -> Any:
+    def later(receiver: Receiver, link: Any) -> None:
+        time.sleep(0.5)
+        attach(receiver, link)
+
+    return later
 
 
 def test_two_senders_three_receivers(router: StandIn, run: Any) -> None:

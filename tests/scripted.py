@@ -41,7 +41,7 @@ class ScriptedNode(MessagingHandler):
         self._container.container_id = "scripted"
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
-        assert self._ready.wait(5)
+        assert self._ready.wait(30)
 
     def _run(self) -> None:
         self._container.timeout = 0.05
@@ -58,7 +58,7 @@ class ScriptedNode(MessagingHandler):
 
     def close(self) -> None:
         self._stop = True
-        self._thread.join(5)
+        self._thread.join(30)
         self._acceptor._selectable._delegate.close()  # noqa: SLF001 -- proton leaves it open
 
     def on_start(self, event: Any) -> None:

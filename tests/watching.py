@@ -45,7 +45,7 @@ class Watching:
 
     def close(self) -> None:
         self.stop.set()
-        self._thread.join(5)
+        self._thread.join(30)
         assert not self._thread.is_alive()
 
 

@@ -166,7 +166,6 @@ class BrokerCollector:
         if self._excused():
             _log.info("broker %s: %s, while this process stood still; polled again at once", self.name, text)
             return
-        self._outlet.polls.count(("broker", self.name), result)
         mesh = self._broker.mesh
         self._outlet.board.put(("broker", self.name), [("broker_up", (mesh, self.name), 0.0)])
         self._outlet.publish(
@@ -184,4 +183,5 @@ class BrokerCollector:
         )
         self._pace.failed(time.monotonic())
         self._trouble.tell(f"broker {self.name}: {text}")
+        self._outlet.polls.count(("broker", self.name), result)  # last: what is counted is shown and told
         self._seen(BrokerSeen(mesh, self.name, None, None, text, seconds, self._broker.interval))

@@ -136,7 +136,7 @@ class _Eye:
             return
         self.tried = True
         self._local = None
-        self._outlet.polls.count(("router", self._name), result)
         self._state.lost(time.time_ns(), time.monotonic_ns(), text, self._number)
         self._pace.failed(time.monotonic())
         self._trouble.tell(f"mesh {self._name}: {text}")
+        self._outlet.polls.count(("router", self._name), result)  # last: what is counted is shown and told

@@ -49,7 +49,7 @@ def test_a_mesh_is_shown(watch: Watch, nodes: Nodes, flavour: str) -> None:
     replay = Replay(flavour)
     node = nodes.start(replay, product=replay.product)
     watching = watch(urls=node.url, links=["*closest/p2"])
-    wait_until(lambda: len(watching.views) > 1, 5, "two polls")
+    wait_until(lambda: len(watching.views) > 1, 30, "two polls")
     a, b, c, _ = replay.routers
     for router in replay.routers:
         assert watching.value("router_up", router=router) == 1
@@ -72,7 +72,7 @@ def test_only_reads_are_sent(watch: Watch, nodes: Nodes) -> None:
     """Nothing that could change a router leaves the collector."""
     node = nodes.start(Replay("qdrouterd"))
     watching = watch(urls=node.url)
-    wait_until(lambda: len(watching.views) > 1, 5, "two polls")
+    wait_until(lambda: len(watching.views) > 1, 30, "two polls")
     assert {request.properties["operation"] for request in node.requests} == {"QUERY", "GET-MGMT-NODES"}
     unnamed = {r.properties["entityType"] for r in node.requests if r.body and not r.body["attributeNames"]}
     assert unnamed == {"org.apache.qpid.dispatch.router"}  # one row, in which versions differ
@@ -82,16 +82,22 @@ def test_a_router_that_falls_silent_vanishes_and_comes_back(watch: Watch, nodes:
     """Its values go, its `up` is 0, the others go on; then it is back, by itself."""
     replay = Replay("qdrouterd")
     watching = watch(urls=nodes.start(replay).url)
-    wait_until(lambda: watching.value("router_up", router="QDR.B") == 1, 5, "B to be up")
+    wait_until(lambda: watching.value("router_up", router="QDR.B") == 1, 30, "B to be up")
     replay.silent = {"QDR.B"}
-    wait_until(lambda: watching.value("router_up", router="QDR.B") == 0, 5, "B to be down")
-    assert watching.value("router_stuck_deliveries", router="QDR.B") is None
-    assert watching.value("router_stuck_deliveries", router="QDR.A") == 0
-    assert watching.value("router_up", router="QDR.C") == 1
+    # In one poll: on a busy machine the deadline may pass for others, too, in another.
+    only_b_is_down = {"QDR.A": 0, "QDR.B": None, "QDR.C": 0, "QDR.E": 0}
+    wait_until(
+        lambda: (
+            {r: watching.value("router_stuck_deliveries", router=r) for r in replay.routers} == only_b_is_down
+            and watching.value("router_up", router="QDR.B") == 0
+            and watching.value("router_up", router="QDR.C") == 1
+        ),
+        30,
+        "B alone to be down, and without values",
+    )
     assert watching.polls("timeout", "prod/QDR.B") >= 1
-    assert watching.polls("timeout", "prod/QDR.C") == 0
     replay.silent = set()
-    wait_until(lambda: watching.value("router_up", router="QDR.B") == 1, 5, "B to be back")
+    wait_until(lambda: watching.value("router_up", router="QDR.B") == 1, 30, "B to be back")
 
 
 def test_an_answer_that_comes_late_is_not_taken_for_the_next(watch: Watch, nodes: Nodes) -> None:
@@ -112,7 +118,7 @@ def test_an_answer_that_comes_late_is_not_taken_for_the_next(watch: Watch, nodes
         labels = {"collector": "router", "target": "prod", "reason": "late_or_foreign"}
         return watching.registry.get_sample_value("inflight_collector_bad_replies_total", labels)
 
-    wait_until(late, 5, "a late reply")
+    wait_until(late, 30, "a late reply")
     for view in watching.views:
         assert "QDR.B" not in view.views
         assert {*view.views} == {"QDR.A"} | ({*view.views} & {"QDR.C", "QDR.E"})
@@ -122,10 +128,10 @@ def test_the_next_url_is_tried(watch: Watch, nodes: Nodes) -> None:
     """One URL is dead: the mesh is polled through the other, and again through it when that ends."""
     first, second = nodes.start(Replay("qdrouterd")), nodes.start(Replay("qdrouterd"))
     watching = watch(urls=[first.url, second.url])
-    wait_until(lambda: watching.value("mesh_up") == 1, 5, "a poll")
+    wait_until(lambda: watching.value("mesh_up") == 1, 30, "a poll")
     first.close()
-    wait_until(lambda: second.connections == 1, 5, "the other URL")
-    wait_until(lambda: watching.value("router_up", router="QDR.C") == 1, 5, "the mesh to be back")
+    wait_until(lambda: second.connections == 1, 30, "the other URL")
+    wait_until(lambda: watching.value("router_up", router="QDR.C") == 1, 30, "the mesh to be back")
 
 
 class Cutting:
@@ -178,28 +184,28 @@ def test_a_certificate_that_is_wrong(
     made = authority.issue(f"router {mistake}", **options)
     node = nodes.start(Replay("qdrouterd"), certificate=made)
     watching = watch(urls=node.url, tls={"ca": str(authority.ca)})
-    wait_until(lambda: watching.polls("tls") >= 1, 5, "a refusal")
-    wait_until(lambda: re.search(text, caplog.text), 5, "the message")
+    wait_until(lambda: watching.polls("tls") >= 1, 30, "a refusal")
+    wait_until(lambda: re.search(text, caplog.text), 30, "the message")
     assert "check `tls.ca` and the name in the URL" in caplog.text
     assert watching.value("mesh_up") == 0
     assert not node.requests
     node.close()
     good = authority.issue(f"router no longer {mistake}")
     nodes.start(Replay("qdrouterd"), certificate=good, port=node.port)
-    wait_until(lambda: watching.value("mesh_up") == 1, 15, "the mesh to be up, with no restart")
+    wait_until(lambda: watching.value("mesh_up") == 1, 30, "the mesh to be up, with no restart")
 
 
 def test_tls(watch: Watch, nodes: Nodes, authority: Authority) -> None:
     """A certificate by the right authority, with the right name, is accepted."""
     node = nodes.start(Replay("qdrouterd"), certificate=authority.issue("router"))
     watching = watch(urls=node.url, tls={"ca": str(authority.ca)})
-    wait_until(lambda: watching.value("mesh_up") == 1, 5, "a poll")
+    wait_until(lambda: watching.value("mesh_up") == 1, 30, "a poll")
 
 
 def test_a_refused_connection_is_told(watch: Watch, caplog: pytest.LogCaptureFixture) -> None:
     """Which URL, what happened, what to look at; once, though it is tried again and again."""
     watching = watch(urls="amqp://127.0.0.1:1")
-    wait_until(lambda: watching.polls("refused") >= 2, 5, "two refusals")
+    wait_until(lambda: watching.polls("refused") >= 2, 30, "two refusals")
     assert watching.value("mesh_up") == 0
     (message,) = [m for m in caplog.messages if "127.0.0.1:1 " in m]
     assert message == "mesh prod: amqp://127.0.0.1:1 cannot be reached: Connection refused; is the router up?"
@@ -210,7 +216,7 @@ def test_two_urls_that_fail_in_turns_are_told_once_each(
 ) -> None:
     """Not again whenever it is the other one's turn."""
     watching = watch(urls=["amqp://127.0.0.1:1", "amqp://127.0.0.1:2"])
-    wait_until(lambda: watching.polls("refused") >= 5, 20, "refusals by both")
+    wait_until(lambda: watching.polls("refused") >= 5, 30, "refusals by both")
     assert sum("cannot be reached" in message for message in caplog.messages) == 2
 
 
@@ -248,20 +254,20 @@ def test_silence_in_the_middle_is_noticed(watch: Watch, nodes: Nodes) -> None:
     """A router that was fine and stops answering: down within the deadline, back when it answers again."""
     replay = Replay("qdrouterd")
     watching = watch(urls=nodes.start(replay).url)
-    wait_until(lambda: watching.value("mesh_up") == 1, 5, "a poll")
+    wait_until(lambda: watching.value("mesh_up") == 1, 30, "a poll")
     replay.silent = {*replay.routers}
-    wait_until(lambda: watching.value("mesh_up") == 0, 5, "the mesh to be down")
+    wait_until(lambda: watching.value("mesh_up") == 0, 30, "the mesh to be down")
     assert watching.value("router_up", router="QDR.A") == 0
     assert watching.value("router_stuck_deliveries", router="QDR.A") is None
     replay.silent = set()
-    wait_until(lambda: watching.value("mesh_up") == 1, 5, "the mesh to be back")
+    wait_until(lambda: watching.value("mesh_up") == 1, 30, "the mesh to be back")
 
 
 def test_junk_ends_nothing(watch: Watch, nodes: Nodes) -> None:
     """Bytes that are no message are counted, and the polls go on."""
     replay = Replay("qdrouterd")
     watching = watch(urls=nodes.start(lambda request: [b"\x00Sw\xff junk", *replay(request)]).url)
-    wait_until(lambda: watching.value("mesh_up") == 1, 5, "a poll")
+    wait_until(lambda: watching.value("mesh_up") == 1, 30, "a poll")
     labels = {"collector": "router", "target": "prod", "reason": "cut"}
     counted = watching.registry.get_sample_value("inflight_collector_bad_replies_total", labels)
     assert counted is not None
@@ -275,8 +281,8 @@ def test_a_wrong_password_is_told_and_never_shown(
     (tmp_path / "password").write_text("s3cr3t-word\n")
     sasl = {"mechanism": "PLAIN", "user": "monitor", "password_file": str(tmp_path / "password")}
     watching = watch(urls=nodes.start(Replay("qdrouterd")).url, sasl=sasl)
-    wait_until(lambda: watching.polls("auth") >= 1, 5, "a refusal")
-    wait_until(lambda: "refused the login" in caplog.text, 5, "the message")
+    wait_until(lambda: watching.polls("auth") >= 1, 30, "a refusal")
+    wait_until(lambda: "refused the login" in caplog.text, 30, "the message")
     assert "check `sasl`: mechanism, user and password_file" in caplog.text
     assert "s3cr3t" not in caplog.text
     assert "s3cr3t" not in str(watching.records)
@@ -286,8 +292,8 @@ def test_a_missing_password_file_is_told(watch: Watch, caplog: pytest.LogCapture
     """It is tried again: the file may come."""
     sasl = {"mechanism": "PLAIN", "user": "monitor", "password_file": "/nonexistent/password"}
     watching = watch(urls="amqp://127.0.0.1:1", sasl=sasl)
-    wait_until(lambda: watching.polls("auth") >= 1, 5, "a refusal")
-    wait_until(lambda: "/nonexistent/password cannot be read" in caplog.text, 5, "the message")
+    wait_until(lambda: watching.polls("auth") >= 1, 30, "a refusal")
+    wait_until(lambda: "/nonexistent/password cannot be read" in caplog.text, 30, "the message")
 
 
 def test_what_is_odd_is_told_once(watch: Watch, nodes: Nodes, caplog: pytest.LogCaptureFixture) -> None:
@@ -306,7 +312,7 @@ def test_what_is_odd_is_told_once(watch: Watch, nodes: Nodes, caplog: pytest.Log
         return answers
 
     watching = watch(urls=nodes.start(script).url)
-    wait_until(lambda: len(watching.views) > 2, 5, "three polls")
+    wait_until(lambda: len(watching.views) > 2, 30, "three polls")
     assert sum("unknown_attribute" in message for message in caplog.messages) == 4  # routers
     labels = {"collector": "router", "target": "prod/QDR.A", "reason": "unknown_attribute"}
     counted = watching.registry.get_sample_value("inflight_collector_bad_replies_total", labels)
@@ -321,7 +327,7 @@ def test_a_peer_whose_reason_is_no_text_is_a_bad_reply(
     evil = Evil("reason")
     evil.start()
     watching = watch(urls=evil.url)
-    wait_until(lambda: watching.polls("bad_reply") >= 2, 20, "two polls")
+    wait_until(lambda: watching.polls("bad_reply") >= 2, 30, "two polls")
     assert any("says what is no UTF-8" in record.getMessage() for record in caplog.records)
     assert not any(record.exc_info for record in caplog.records)
     evil.close()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from certificates import Authority
 from helpers import OPTIONAL, optional
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from deploy.embedded.artemis import Artemis
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts what runs in the background deaf to Ctrl-C, and with it all that tests start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# How long an example takes is the machine's, not the code's.
+settings.register_profile("inflight", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("inflight")
 
 _REQUIRE_ALL = os.environ.get("INFLIGHT_REQUIRE_ALL") == "1"
 

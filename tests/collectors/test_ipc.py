@@ -56,7 +56,7 @@ def test_a_record_of_a_known_form_is_read_without_pyarrow(
     assert same(decode(WRITTEN[place]), by_pyarrow)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.integers(0, 1 << 32))
 def test_damaged_bytes_are_read_the_same_whatever_was_read_before(seed: int) -> None:
     """As pyarrow reads them: a restart, or another order, must not make another record of them."""

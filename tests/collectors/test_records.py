@@ -34,7 +34,7 @@ from collectors.records import (
 GOLDEN = Path(__file__).parents[1] / "fixtures" / "records"
 SECOND = 1_700_000_000
 START = SECOND * SECOND_NS
-quick = settings(max_examples=60, deadline=None)
+quick = settings(max_examples=60)
 
 
 def header(kind: Any, **more: Any) -> Header:

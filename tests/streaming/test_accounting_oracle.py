@@ -60,7 +60,7 @@ knobs = st.builds(
     outage=st.sampled_from(["", "", "all", "senders", "receivers"]),
 )
 EXAMPLES = int(os.environ.get("INFLIGHT_EXAMPLES", "200"))  # a long search: INFLIGHT_EXAMPLES=5000
-quick = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 
 
 def account(records: list[tuple[Record, int]], by: Rules) -> list[WindowRow]:

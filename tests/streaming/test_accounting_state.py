@@ -135,7 +135,7 @@ def test_kept_in_memory_final_windows_are_squeezed_and_can_still_be_revised() ->
     assert accountant.live() == []
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.integers(0, 1 << 32))
 def test_whatever_is_damaged_in_state_says_the_way_out(seed: int) -> None:
     """It is taken up, or refused with what to do; it ends in no other error."""

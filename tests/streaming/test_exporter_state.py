@@ -17,7 +17,7 @@ from streaming.exporter.saved import DamagedState, StateFile
 from streaming.rows import WindowRow
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     lost=st.lists(st.integers(0, 4), min_size=1, max_size=8),
     steps_taken=st.lists(

@@ -23,7 +23,7 @@ values = st.lists(
     ),
     max_size=200,
 )
-quick = settings(max_examples=60, deadline=None)
+quick = settings(max_examples=60)
 
 
 def ours(recorded: list[int]) -> Histogram:

@@ -84,7 +84,7 @@ def test_the_example_has_final_windows() -> None:
     assert len(EXPECTED) == 3 * 6
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(1, 80), st.booleans()), min_size=1, max_size=12), st.integers(0, 5))
 def test_any_split_and_any_restart_gives_the_same_rows(
     batches: list[tuple[int, bool]], patience: int

@@ -152,7 +152,7 @@ _OPS = st.lists(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(operations=_OPS)
 def test_ledger_survives(tmp_path: Path, probe_path: ProbePath, operations: list[tuple[Any, ...]]) -> None:
     """Whenever the sender dies, the last revisions in the sink tell every number's last known outcome."""

@@ -24,6 +24,7 @@ MAY_BE_EMPTY = {
     "annotation Maintenance": "nothing was done to the network",
     "annotation Router starts": "the routers run for longer",
     "annotation Routers down": "all are up",
+    "annotation Routers cut off": "there is a way to each",
     "Faults and works": "nothing was done to the network",
     "Queues at risk": "every queue has a consumer",
     "Queues": "`Empty in` is of queues that shrink",
@@ -38,6 +39,7 @@ MAY_BE_EMPTY = {
 MAY_BE_MISSING = {
     "inflight_event_active": "nothing was done to the network",
     "inflight_collector_omitted_series": "no filter and no cap applies",
+    "inflight_router_cut_off": "there is a way to each router",
     "inflight_router_link_route_up": "the line has auto-links and no link routes",
     "inflight_path_service_latency_seconds_bucket": "off by default",
 }

@@ -245,7 +245,7 @@ class Ends:
 
     def stood_still(self, from_ns: int, to_ns: int) -> None:
         """The loop did, by the monotonic clock: nobody watched, and nobody sent."""
-        self._waited_since += (to_ns - from_ns) / 1e9
+        self._begun_ns += to_ns - from_ns
         for guard in self._guards.values():
             guard.stood_still(to_ns - from_ns)
         for receiver in self.receivers:

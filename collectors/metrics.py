@@ -107,7 +107,7 @@ _SECTIONS: Final[dict[str, tuple[tuple[str, Kind, tuple[str, ...], str], ...]]] 
         ("sink_spool_bytes", "gauge", ("part", "site" ), "Bytes waiting for Kafka."),
         ("sink_spool_limit_bytes", "gauge", ("part", "site" ), "Bytes that may wait for Kafka."),
         ("sink_oldest_record_seconds", "gauge", ("part", "site" ), "Age of the oldest record waiting for Kafka."),
-        ("sink_dropped_seconds_total", "counter", ("part", "site", "reason" ), "Send seconds, or records of a collector, given up."),
+        ("sink_dropped_seconds_total", "counter", ("part", "site", "reason" ), "Send seconds, or records of a collector, given up; of reason damaged, files of the spool."),
     ),
     "routers": (
         ("router_up", "gauge", _R, "1 where the last poll of the router succeeded, through any of the mesh's URLs."),

@@ -81,8 +81,11 @@ class KafkaSink:
         self._waiting.text = "not connected to Kafka yet"
         self._losing = Trouble(_log)
         self._oversized = Trouble(_log)
+        self._damaged = Trouble(_log)
         self._lost_at = 0.0  # when the disk had no room for a record
+        self._damaged_at = 0.0  # when a file of the spool was found damaged or gone
         self.dropped_seconds: Counter[str] = Counter({"full": 0, "too_large": 0, "disk": 0})
+        self.dropped_seconds["damaged"] = spool.damaged  # files: nobody knows what was in them
         self.delivered = 0
         self._fine_at = time.monotonic()  # when nothing was wrong yet, or any more
         self._moved_at = 0.0  # when Kafka took something, or nothing was on its way
@@ -125,7 +128,7 @@ class KafkaSink:
     @property
     def problem(self) -> str | None:
         """What is wrong now: records are given up, or wait."""
-        return self._losing.text or self._waiting.text
+        return self._losing.text or self._damaged.text or self._waiting.text
 
     def not_ready(self) -> str | None:
         """Why records do not come to Kafka in time."""
@@ -133,7 +136,7 @@ class KafkaSink:
         if age > _LATE_SECONDS:
             why = self._waiting.text or f"{self._spool.waiting_bytes} bytes are still to be sent"
             late = f"the oldest record has waited for Kafka for {age:.0f} s: {why}"
-        return joined(self._worker.problem, self._losing.text, late)
+        return joined(self._worker.problem, self._losing.text, self._damaged.text, late)
 
     def close(self, seconds: float = 3.0) -> None:
         """Send what is waiting, for so long at most; the rest stays on disk for the next start."""
@@ -183,6 +186,7 @@ class KafkaSink:
             )
         most = (0 if self._in_flight else 1) if self._alone else _IN_FLIGHT - len(self._in_flight)
         frames = self._spool.take(most)
+        self._look_for_damage()
         if not self._in_flight:
             self._moved_at = time.monotonic()
         for frame in frames:
@@ -216,6 +220,15 @@ class KafkaSink:
         if self._in_flight and time.monotonic() - self._moved_at > _SILENT_SECONDS:
             raise KafkaTimeoutError(f"it has taken nothing for {_SILENT_SECONDS:.0f} s")
 
+    def _look_for_damage(self) -> None:
+        damaged = self._spool.damaged
+        if damaged > self.dropped_seconds["damaged"]:
+            self.dropped_seconds["damaged"] = damaged
+            self._damaged_at = time.monotonic()
+            self._damaged.tell("records are lost: files of the spool are damaged or gone", logging.ERROR)
+        elif self._damaged.text and time.monotonic() - self._damaged_at > _QUIET_SECONDS:
+            self._damaged.over("the spool's files are whole again")
+
     def _delivered(self, frame: Frame) -> None:
         self._spool.ack(frame)
         self.delivered += 1
@@ -228,6 +241,9 @@ class KafkaSink:
         self._spool.ack(frame)
 
     def _failed(self, error: Exception) -> None:
+        if isinstance(error, OSError) and error.filename:
+            self._waiting.tell(f"records wait on disk, and cannot be read there: {error}")
+            return
         text = explain(error, self._fine_at) if isinstance(error, KafkaError) else str(error) or repr(error)
         self._waiting.tell(f"records wait on disk: Kafka at {','.join(self._config.servers)}: {text}")
 

@@ -6,6 +6,7 @@ After a restart the oldest segment is read from its beginning again: readers kno
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import struct
@@ -26,6 +27,7 @@ _FRAME: Final = struct.Struct(
 )  # length of key and record, their checksum, length of the key, wall time
 _SEGMENT_BYTES: Final = 1 << 20
 _SEGMENT_NS: Final = 1_000_000_000
+_GONE: Final = (errno.ENOENT, errno.ENOTDIR, errno.EIO)  # what else keeps a file from being read may pass
 
 
 class Frame(NamedTuple):
@@ -58,13 +60,14 @@ class Spool:
     """One writer and one reader, which may be different threads."""
 
     def __init__(self, folder: Path, limit_bytes: int) -> None:
+        """OSError where what an earlier process left cannot be read."""
         self._folder = private_folder(folder)
         self._limit = limit_bytes
         self._lock = threading.Lock()
         self._segments: deque[_Segment] = deque()
         self._file = -1
         self._bytes = 0
-        self.damaged = 0
+        self.damaged = 0  # files of which records are lost: they were damaged, or taken away
         for path in sorted(folder.glob("*.seg")):
             self._recover(path)
         self._next = self._segments[-1].number + 1 if self._segments else 0
@@ -113,13 +116,18 @@ class Spool:
             return any(segment.read < segment.size for segment in self._segments)
 
     def take(self, most: int) -> list[Frame]:
-        """The next frames, in order; each is to be acknowledged."""
+        """The next frames, in order; each is to be acknowledged. OSError where they cannot be read now."""
         with self._lock:
             frames: list[Frame] = []
             for segment in self._segments:
                 if len(frames) >= most:
                     break
-                found = self._read(segment, most - len(frames))
+                try:
+                    found = self._read(segment, most - len(frames))
+                except OSError:
+                    if frames:
+                        break  # the next call tells
+                    raise
                 segment.taken += len(found)
                 segment.unacked += len(found)
                 frames += found
@@ -186,7 +194,10 @@ class Spool:
             victim = next((s for s in self._segments if not s.unacked and s is not self._segments[-1]), None)
             if victim is None:
                 break
-            dropped += self._read(victim, victim.size)
+            try:
+                dropped += self._read(victim, victim.size)
+            except OSError:
+                break  # nobody could tell what was in it: with the next record
             self._segments.remove(victim)
             self._bytes -= victim.size
             victim.path.unlink(missing_ok=True)
@@ -201,6 +212,8 @@ class Spool:
                 file.seek(segment.read)
                 data = file.read(segment.size - segment.read)
         except OSError as error:
+            if error.errno not in _GONE:
+                raise
             _log.error("%s cannot be read: %s", segment.path, error.strerror)
             data = b""
         frames: list[Frame] = []
@@ -217,6 +230,9 @@ class Spool:
             self.damaged += 1
             self._bytes -= segment.size - segment.read
             segment.size = segment.read
+            if self._file >= 0 and segment is self._segments[-1]:
+                os.close(self._file)  # what is written there may never be read again
+                self._file = -1
         return frames
 
     def _recover(self, path: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -71,7 +72,11 @@ class Detour:
         """
         log = OffsetLog(spark, self._place, self._topic)
         newest = log.newest()
-        if newest is None or (newest.done and self._goal is None):
+        if newest is None:
+            return False, []
+        if newest.done and self._goal is None:
+            if anew := self._made_anew(newest.ends):
+                log.put(newest.number, newest.ends | anew, like=newest.number)
             return False, []
         passed: list[Passed] = []
         if newest.done:
@@ -86,13 +91,30 @@ class Detour:
         goal = self._goal or {}
         if newest.done and all(start[partition] >= end for partition, end in goal.items()):
             self._goal = None
+            if anew := self._made_anew(start):
+                log.put(newest.number, start | anew, like=newest.number)
             return False, passed
         ends, self._passing = self._look(start, goal)
         log.put(newest.number + newest.done, ends, like=newest.number)
         return True, passed
 
+    def _made_anew(self, place: Ends) -> Ends:
+        """Where to begin in partitions that end before the query's place, which Spark would take for read."""
+        with self._reader() as reader:
+            places = {partition: TopicPartition(self._topic, partition) for partition in place}
+            first, last = reader.beginning_offsets(places.values()), reader.end_offsets(places.values())
+        anew = {number: first[each] for number, each in places.items() if place[number] > last[each]}
+        if anew:
+            _log.warning("%s was made anew: reading partitions %s from their beginning", self._topic, [*anew])
+        return anew
+
     def _look(self, start: Ends, goal: Ends) -> tuple[Ends, list[Passed]]:
         """How far the next batch may go, and what is to be passed over behind it."""
+        with self._reader() as reader:
+            return self._measured(reader, start, goal)
+
+    @contextmanager
+    def _reader(self) -> Iterator[Any]:
         reader = batches.BoundedConsumer(
             _measure,
             **client_settings(self._settings.kafka),
@@ -106,7 +128,7 @@ class Detour:
             request_timeout_ms=_REQUEST_MS,
         )
         try:
-            return self._measured(reader, start, goal)
+            yield reader
         finally:
             reader.close()
 

@@ -48,6 +48,7 @@ class Progress:
         self._now = now
         self._lock = threading.Lock()
         self.batches: dict[str, int] = {}  # finished by query, in this process
+        self.turns: dict[str, int] = {}  # the same, and times that there was nothing new
         self._lag = _gauge(registry, "stream_lag_seconds")
         self._state_rows = _gauge(registry, "stream_state_rows")
         self._state_bytes = _gauge(registry, "stream_state_bytes")
@@ -86,6 +87,8 @@ class Progress:
 
     def idle(self, query: str) -> None:
         """Nothing new in Kafka."""
+        with self._lock:
+            self.turns[query] = self.turns.get(query, 0) + 1
         self._lag.labels(query).set(0)
         self._last.labels(query).set(self._now())
 
@@ -96,6 +99,7 @@ class Progress:
         numbers = [(each["counter"], each["count"]) for each in (observed or {}).get("numbers", ())]
         with self._lock:
             self.batches[query] = self.batches.get(query, 0) + 1
+            self.turns[query] = self.turns.get(query, 0) + 1
         self._records.labels(query).inc(rows)
         for name, milliseconds in progress["durationMs"].items():
             if name in _PHASES:

@@ -78,8 +78,8 @@ class _Runner:
         self._careful = False  # the query carries out one batch and ends
         self._progress = progress
         self._failures = 0
-        self._batches = 0
-        self._begun_at = 0  # finished batches when it was started last
+        self._turns = 0
+        self._begun_at = 0  # its turns when it was started last
         self._since = 0.0  # when something was seen to move
         self._due = 0.0
         progress.begin(name)
@@ -91,11 +91,11 @@ class _Runner:
             if time.monotonic() >= self._due:
                 self._begin(spark, settings)
             return
-        batches = self._progress.batches.get(self.name, 0)
+        turns = self._progress.turns.get(self.name, 0)
         active = self.query.status["isTriggerActive"]
-        if batches > self._batches or not active:
-            self._batches, self._since = batches, time.monotonic()
-            if batches > self._begun_at or not self._failures:
+        if turns > self._turns or not active:
+            self._turns, self._since = turns, time.monotonic()
+            if turns > self._begun_at or not self._failures:
                 self._failures, self.trouble = 0, None
         elif time.monotonic() - self._since > _STUCK_SECONDS and self.trouble is None:
             self.trouble = f"query {self.name}: a batch takes longer than {_STUCK_SECONDS} s; is Kafka there?"
@@ -116,7 +116,7 @@ class _Runner:
             self._failed(error)
             return
         self._since = time.monotonic()
-        self._begun_at = self._progress.batches.get(self.name, 0)
+        self._begun_at = self._progress.turns.get(self.name, 0)
         if self._failures == 0:
             self.trouble = None
 

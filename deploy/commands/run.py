@@ -64,7 +64,7 @@ def command(
             exporter,
             registry,
             listen or config.export.listen,
-            not_ready=lambda: joined(prober.failure, sink.not_ready(), books.not_ready(), fleet.problem),
+            not_ready=lambda: joined(prober.not_ready(), sink.not_ready(), books.not_ready(), fleet.problem),
         )
     except (SecretError, ListenError, OSError) as error:
         raise Problem(str(error)) from None

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import pytest
 from by_hand import ledger_rows
@@ -222,4 +225,39 @@ def test_kafka_away_and_back(kafka: Kafka, config: KafkaConfig, tmp_path: Path) 
         os.kill(kafka.process.pid, signal.SIGCONT)
     numbers = [record.header.number for record in _read(config, 19 - gap.last)]
     assert list(dict.fromkeys(numbers)) == list(range(gap.last + 1, 20))
+    sink.close()
+
+
+def test_files_that_are_gone_are_told_and_counted(config: KafkaConfig, tmp_path: Path) -> None:
+    """What was in them is lost: the sink is not ready; what comes afterwards goes to Kafka."""
+    spool = Spool(tmp_path / "spool", _PLENTY)
+    spool.put("p", _record(0))
+    shutil.rmtree(tmp_path / "spool")
+    sink = KafkaSink(config, spool)
+    sink.start()
+    wait_until(lambda: sink.dropped_seconds["damaged"] == 1, 30, "the count of files that are gone")
+    assert sink.not_ready() == "records are lost: files of the spool are damaged or gone"
+    (tmp_path / "spool").mkdir()
+    wait_until(
+        lambda: sink.put(_record(1), "p") or sink.delivered,
+        30,
+        "a record to come to Kafka",
+        every_seconds=0.5,
+    )
+    sink.close()
+
+
+def test_a_spool_that_cannot_be_read_now(
+    config: KafkaConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is lost by it, and it is told."""
+    sink = KafkaSink(config, Spool(tmp_path, _PLENTY))
+    with monkeypatch.context() as patch:
+        fail = OSError(errno.EMFILE, "Too many open files", str(tmp_path))
+        patch.setattr(Path, "open", Mock(side_effect=fail))
+        sink.put(_record(0), "p")
+        sink.start()
+        wait_until(lambda: "cannot be read there" in str(sink.problem), 30, "the spool's trouble to be told")
+    wait_until(lambda: sink.delivered == 1, 30, "the record to come to Kafka")
+    assert sink.dropped_seconds["damaged"] == 0
     sink.close()

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -157,3 +163,54 @@ def test_files_are_for_their_user_alone(tmp_path: Path) -> None:
     modes = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "state").rglob("*")}
     assert modes == {"probe": 0o700, "spool": 0o700, f"{0:016d}.seg": 0o600}
     assert (tmp_path / "state").stat().st_mode & 0o777 == 0o755
+
+
+def test_what_cannot_be_read_now_is_read_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process with too many open files loses nothing by it, nor by a start at such a moment."""
+    spool = Spool(tmp_path, _PLENTY)
+    spool.put("p", b"1")
+    with _open_failing(monkeypatch, errno.EMFILE):
+        with pytest.raises(OSError, match="Too many open files"):
+            spool.take(100)
+        with pytest.raises(OSError, match="Too many open files"):
+            Spool(tmp_path, _PLENTY)
+    assert _records(Spool(tmp_path, _PLENTY).take(100)) == [b"1"]
+    assert _records(spool.take(100)) == [b"1"]
+    assert spool.damaged == 0
+
+
+def test_the_bound_waits_while_nobody_could_tell_what_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is dropped is told, also where it could not be read at first."""
+    spool = Spool(tmp_path, 5 << 19)
+    spool.put("p", b"\0" * (1 << 20))
+    spool.put("p", b"\1" * (1 << 20))
+    with _open_failing(monkeypatch, errno.EMFILE):
+        assert spool.put("p", b"\2" * (1 << 20)) == []
+    assert [frame.record[0] for frame in spool.put("p", b"\3")] == [0]
+
+
+def test_files_that_are_gone(tmp_path: Path) -> None:
+    """They are counted, and what is put down afterwards is read."""
+    spool = Spool(tmp_path / "spool", _PLENTY)
+    spool.put("p", b"\0" * (1 << 20))
+    spool.put("p", b"\1" * (1 << 20))
+    shutil.rmtree(tmp_path / "spool")
+    assert spool.take(100) == []
+    assert spool.damaged == 2
+    with pytest.raises(FileNotFoundError):
+        spool.put("p", b"3")
+    (tmp_path / "spool").mkdir()
+    spool.put("p", b"4")
+    assert _records(spool.take(100)) == [b"4"]
+
+
+@contextmanager
+def _open_failing(monkeypatch: pytest.MonkeyPatch, number: int) -> Iterator[None]:
+    def fail(path: Path, *_: object) -> None:
+        raise OSError(number, os.strerror(number), str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", fail)
+        yield

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pty
 import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +17,7 @@ import pytest
 from helpers import free_port, wait_until
 from standin_clients import StandIn
 
+from collectors import http_client
 from deploy.embedded import http
 
 
@@ -52,6 +55,33 @@ export: {{listen: "127.0.0.1:{port}"}}
     finally:
         process.kill()
         process.wait()
+
+
+def test_a_router_that_is_gone_is_told(router: StandIn, tmp_path: Path) -> None:
+    """At /-/ready, as `inflight probe` does it."""
+    port = free_port()
+    config = _config(tmp_path, router, "rate: 10/s", "\n  one: {from: a, to: a, address: closest/run-gone}\n")
+    command = [sys.executable, "-m", "deploy", "run", "-c", str(config), "--listen", f"127.0.0.1:{port}"]
+    process = subprocess.Popen(command)
+    try:
+        wait_until(lambda: _ready(port) == "ready\n", 60, "all ends")
+        router.stop()
+        wait_until(lambda: "path one: sender a-0 is not attached" in _ready(port), 60, "its end to be told")
+        router.start()
+        wait_until(lambda: _ready(port) == "ready\n", 60, "all ends again")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _ready(port: int) -> str:
+    """What it says, whatever its status; nothing where nobody answers yet."""
+    url = f"http://127.0.0.1:{port}/-/ready"
+    with contextlib.suppress(OSError):
+        return http_client.get(url, time.monotonic() + 5).body.decode()
+    return ""
 
 
 def test_a_terminal_shows_how_long_messages_take_and_what_is_missing(router: StandIn, tmp_path: Path) -> None:

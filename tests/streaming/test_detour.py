@@ -97,8 +97,10 @@ def lane(kafka: Kafka, checkpoint: Checkpoint) -> Lane:
 
 
 def test_a_query_that_ended_between_two_batches_goes_on(lane: Lane, checkpoint: Checkpoint) -> None:
-    """As one does that never ran: Kafka is not asked for anything."""
+    """As one does that never ran."""
     assert lane.ask() == (False, [])
+    lane.put(0, 5)
+    lane.put(1, 7)
     checkpoint.ends, checkpoint.done = [{0: 5, 1: 7}], 1
     assert lane.ask() == (False, [])
     assert checkpoint.ends == [{0: 5, 1: 7}]
@@ -201,6 +203,25 @@ def test_records_that_kafka_dropped_are_not_waited_for(lane: Lane, checkpoint: C
     checkpoint.ends = [{0: 500, 1: 20}]
     assert lane.ask() == (True, [])
     assert checkpoint.ends == [{0: 500, 1: 20}]
+
+
+def test_a_topic_that_was_made_anew_is_read_from_its_beginning(lane: Lane, checkpoint: Checkpoint) -> None:
+    """Where it is shorter than what was read of the one before: Spark would go on behind what is there."""
+    lane.put(0, 3)
+    checkpoint.ends, checkpoint.done = [{0: 3, 1: 20}, {0: 3, 1: 40}], 2
+    assert lane.ask() == (False, [])
+    assert checkpoint.ends == [{0: 3, 1: 20}, {0: 3, 1: 0}]
+
+
+def test_a_topic_that_was_made_anew_in_mid_batch(lane: Lane, checkpoint: Checkpoint) -> None:
+    """The plan is done first, whatever of it is there."""
+    lane.put(0, 3)
+    checkpoint.ends, checkpoint.done = [{0: 5, 1: 0}, {0: 9, 1: 0}], 1
+    assert lane.ask() == (True, [])
+    assert checkpoint.ends == [{0: 5, 1: 0}, {0: 9, 1: 0}]
+    checkpoint.done = 2
+    assert lane.ask() == (False, [])
+    assert checkpoint.ends == [{0: 5, 1: 0}, {0: 0, 1: 0}]
 
 
 def test_a_kafka_that_does_not_answer_is_told(lane: Lane, checkpoint: Checkpoint) -> None:

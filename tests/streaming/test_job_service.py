@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
+from unittest.mock import Mock
 
+import pytest
+from prometheus_client import CollectorRegistry
+from pyspark.errors import PySparkException
+
+from streaming import service
+from streaming.progress import Progress
 from streaming.service import reason, unfit
 
 PYTHON = """[PYTHON_EXCEPTION] thrown from the Python worker: Traceback (most recent call last):
@@ -90,3 +97,22 @@ def test_nothing_is_known() -> None:
 def test_what_no_restart_mends(said: str, never: bool) -> None:  # noqa: FBT001 -- a parameter of the test
     """A Python that cannot run the job will not do so in ten seconds; Kafka may be there by then."""
     assert unfit(said) is never
+
+
+def test_a_query_with_nothing_to_read_is_well_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a failure: it asked Kafka, and there was nothing new, as with a lane that has no path."""
+    monkeypatch.setattr(service, "_BACKOFF_SECONDS", (0,))
+    progress = Progress(CollectorRegistry())
+    query = Mock(status={"isTriggerActive": True}, isActive=True)
+    start = Mock(side_effect=[PySparkException("no such topic"), query])
+    detour = Mock(**{"plan.return_value": (False, [])})
+    runner = service._Runner("accounting-0", start, detour, progress, accounts=True)  # noqa: SLF001 -- alone
+    none: Any = None
+    progress.idle("accounting-0")
+    runner.poll(none, none)
+    for _ in range(3):
+        runner.poll(none, none)
+        assert runner.trouble == "query accounting-0 failed: no such topic"
+    progress.idle("accounting-0")
+    runner.poll(none, none)
+    assert runner.trouble is None

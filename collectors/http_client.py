@@ -105,7 +105,7 @@ def get(url: str, until: float, **headers: str) -> Answer:
     client = HttpClient(url)
     try:
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        return client.exchange("GET", path, until, **headers)
+        return client.exchange("GET", path, until, None, **headers)
     finally:
         client.close()
 

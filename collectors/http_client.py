@@ -99,12 +99,13 @@ class HttpClient:
         return Answer(answer.status, told, bytes(data))
 
 
-def get(url: str, until: float) -> Answer:
-    """The answer to one question, with a connection of its own."""
+def get(url: str, until: float, **headers: str) -> Answer:
+    """The answer to one question, with a connection of its own; headers are as those of an exchange."""
     parts = urlsplit(url)
     client = HttpClient(url)
     try:
-        return client.exchange("GET", (parts.path or "/") + (f"?{parts.query}" if parts.query else ""), until)
+        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        return client.exchange("GET", path, until, None, **headers)
     finally:
         client.close()
 

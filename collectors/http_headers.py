@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 import socket
 import threading
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal
 
 Coding = Literal["gzip", "identity"]
+_HOST: Final = re.compile(r"(?:\[(?P<v6>[^]]+)\]|(?P<name>[^:]+))(?::[0-9]*)?")
 
 
 class Hosts:
@@ -34,10 +36,9 @@ class Hosts:
 
 
 def _plain(host: str) -> str:
-    """Without a port, and as names are compared."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.partition(":")[0].lower().rstrip(".")
+    """Without a port, and as names are compared; what is no host with a port stays what it is."""
+    found = _HOST.fullmatch(host)
+    return (found["v6"] or found["name"]).lower().rstrip(".") if found else host
 
 
 def _is_address(name: str) -> bool:

@@ -35,6 +35,8 @@ _PIECE_BYTES: Final = 1 << 18
 # than the files that a process usually may have open.
 MAX_INCOMING: Final = 256
 MAX_ANSWERS: Final = {"health": 64, "metrics": 128, "pages": 128}
+# A request's header that says that no browser asks: no browser lets a page set one of such a name.
+NO_PAGE: Final = "sec-inflight"
 _TEXT: Final = "text/plain; charset=utf-8"
 
 
@@ -50,8 +52,8 @@ class Request:
 
     @property
     def known(self) -> bool:
-        """Whether that is a name of this server."""
-        return not self.host or self.hosts.knows(self.host)
+        """Whether that is a name of this server, or it does not matter: no page asks."""
+        return not self.host or NO_PAGE in self.headers or self.hosts.knows(self.host)
 
 
 @dataclass(frozen=True, slots=True)

@@ -187,6 +187,15 @@ def _burns(alert: str, slo: str, *, bound: bool) -> tuple[Case, ...]:
             _slo(slo, "0.999", "0+0.25x200", "0+0.2x200", bound=bound),
             30,
         ),
+        *(
+            Case(
+                alert,
+                "does not: the first hundred were bad, and nothing else is known yet",
+                _slo(slo, "0.99", "0+150x200", "0 120 270+150x200", bound=bound),
+                minute,
+            )
+            for minute in (0.25, 0.5, 1, 1.25, 5)
+        ),
         Case(
             alert,
             "does not: over for ten minutes, the fast one; the slow one lasts half an hour",

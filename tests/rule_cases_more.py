@@ -197,7 +197,7 @@ MONITOR: Final = (
         _STALLED,
         "fires: no progress",
         {_ERRORS: "0x40", _PROGRESS: "0x40"},
-        1,
+        2,
         ({"query": "accounting-0", "reason": "no progress"},),
     ),
     Case(_STALLED, "does not: it goes on", {_ERRORS: "0x40", _PROGRESS: "0+15x40", _LAG: "2x40"}, 5),
@@ -216,6 +216,7 @@ MONITOR: Final = (
         ({"reason": "books do not balance"},),
     ),
     Case(_STALLED, "does not: `inflight run` has no job", {_ERRORS: "0x40"}, 5),
+    Case(_STALLED, "does not: Prometheus starts, and has not scraped yet", {_ERRORS: "_x1 0x40"}, 0),
     Case(_STALLED, "data gone: fires", {_ERRORS: "0x4 stale"}, 5, ({"reason": "no exporter"},)),
     Case(
         _STALLED,

@@ -96,6 +96,7 @@ class Poll:
         self.asked: dict[str, Asked] = {}
         self.faults: Counter[str] = Counter()  # replies that belong to no router of this poll
         self.omitted = 0
+        self._new = 0
         self.heard: set[str] = set()  # routers that another one told of in this poll
         self.notes: list[str] = []  # for the log, one for each kind of fault and router
         self._known = known
@@ -205,10 +206,12 @@ class Poll:
         scope = self._scope(router)
         if scope == "nothing":
             return
-        if len(self.asked) >= MAX_ROUTERS:
-            self.omitted += 1
-            return
         known = self._known.get(router)
+        if known is None:
+            if len(self._known) + self._new >= MAX_ROUTERS:
+                self.omitted += 1
+                return
+            self._new += 1
         address = schema.edge_address(router) if kind == "edge" else schema.interior_address(router)
         flavour = known.flavour if known else self._default
         asked = Asked(kind, address, flavour, guessed=True, router=router, whole=scope == "whole")
@@ -248,7 +251,8 @@ class Poll:
                     self._hear(row["container"], "edge" if row["direction"] == "in" else "interior")
 
     def _hear(self, router: str, kind: Kind) -> None:
-        self.heard.add(router)
+        if len(self.heard) < MAX_ROUTERS:
+            self.heard.add(router)
         self._add(router, kind)
 
     def _identified(self, asked: Asked, page: Table) -> None:

@@ -145,14 +145,16 @@ def _allocator_counters(labels: tuple[str, ...], sums: tuple[int, ...]) -> Itera
 
 
 def _census(r: tuple[str, ...], seen: RouterView) -> Iterator[Sample]:
-    columns = ("type", "direction", "status")
-    links = Counter(tuple(row[c] or "unknown" for c in columns) for row in seen.rows("link"))
-    for labels, count in links.items():
-        yield "router_links", (*r, *labels), count
-    columns = ("role", "direction", "status")
-    connections = Counter(tuple(row[c] or "unknown" for c in columns) for row in seen.rows("connection"))
-    for labels, count in connections.items():
-        yield "router_connections", (*r, *labels), count
+    for metric, entity, columns in (
+        ("router_links", "link", ("type", "direction", "status")),
+        ("router_connections", "connection", ("role", "direction", "status")),
+    ):
+        found = Counter(tuple(row[c] or "unknown" for c in columns) for row in seen.rows(entity))
+        named = found.most_common(MAX_NAMED)
+        for labels, count in named:
+            yield metric, (*r, *labels), count
+        if rest := found.total() - sum(count for _, count in named):
+            yield metric, (*r, *[names.OTHER] * len(columns)), rest
 
 
 def _states(seen: RouterView, entity: str, good: str) -> Iterator[tuple[str, float]]:

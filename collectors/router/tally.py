@@ -28,9 +28,12 @@ TOTAL_COUNTERS: Final = (*OUTCOMES, *FLOWS, *DELAYS)
 _LINK_VECTOR: Final = operator.itemgetter(*LINK_COUNTERS)
 ALLOCATOR_COUNTERS: Final = ("heap_allocated", "heap_freed", "to_threads", "to_global")
 
-MAX_GROUPS: Final = 500  # of links, and as many addresses, for each router; the rest is summed as `_other`
+# Of links, and as many addresses, for each router; the rest is summed as `_other`. Of links as many again are
+# told apart by what is not the address.
+MAX_GROUPS: Final = 500
 FORGET_NS: Final = 900_000_000_000
 UPTIME_SLACK_SECONDS: Final = 5
+_REST: Final = LinkGroup(*[names.OTHER] * len(LinkGroup._fields))
 
 
 @dataclass(slots=True)
@@ -114,6 +117,9 @@ class Tally:
                 if group not in sums and len(sums) >= MAX_GROUPS and group.address != names.OTHER:
                     omitted.add(group)
                     group = group._replace(address=names.OTHER)
+                if group not in sums and len(sums) >= 2 * MAX_GROUPS:
+                    omitted.add(group)
+                    group = _REST
                 groups[where] = group
             added = self._deltas.of(("link", link["identity"]), _counted(link))
             sums.add(group, added, seen.steady_ns)

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from collectors.router.view import RouterView
 
 REMEMBER_NS: Final = 900_000_000_000  # a link that went is told as down for so long
+MAX_EDGES: Final = 10_000  # links that are known at a time; others are left out
 EXPECT_SEPARATOR: Final = "--"
 
 
@@ -73,10 +74,11 @@ class Topology:
         """The graph of these routers, and of those that did not answer."""
         links = _links(views)
         costs = _costs(views)
-        for up in links:
-            self._seen_ns[up] = steady_ns
         for gone in [p for p, at_ns in self._seen_ns.items() if steady_ns - at_ns > REMEMBER_NS]:
             del self._seen_ns[gone]
+        for up in links:
+            if up in self._seen_ns or len(self._seen_ns) < MAX_EDGES:
+                self._seen_ns[up] = steady_ns
         routers = {**dict.fromkeys(down, False), **dict.fromkeys(views, True)}
         shown = sorted(self._seen_ns.keys() | self._expected)
         return Graph(

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from collectors import http_client
 from collectors.config import http_url
+from collectors.http_server import NO_PAGE
 from collectors.texts import shown
 from collectors.worker import Worker
 from dashboards.keys import Keys
@@ -63,7 +64,8 @@ def command(url: str, sort: str, filter_: str, *, once: bool) -> None:
 
 def fetch(url: str) -> dict[str, Any]:
     """The exporter's state; OSError or ValueError where there is none."""
-    answer = http_client.get(f"{url.rstrip('/')}/api/state", time.monotonic() + _TIMEOUT_SECONDS)
+    until = time.monotonic() + _TIMEOUT_SECONDS
+    answer = http_client.get(f"{url.rstrip('/')}/api/state", until, **{NO_PAGE: "top"})
     if answer.status != _OK:
         # It may say why, and where else to ask.
         said = answer.headers.get("location") or answer.body[:_REASON_BYTES].decode("utf-8", "replace")

@@ -95,7 +95,7 @@ class Exporter:
         ValueError, and nothing counted, where its histograms cannot be read.
         """
         faults = checks.faults(row)
-        with self.lock, self._refusing("windows", row["path"]):
+        with self.lock, self.refusing("windows", row["path"]):
             start_ns, end_ns = row["window_start_ns"], row["window_start_ns"] + row["window_ns"]
             self._check_time(end_ns)
             path = self._path(row, row["routes"])
@@ -113,7 +113,7 @@ class Exporter:
 
     def apply_live(self, row: LiveRow) -> None:
         """Show a row of `inflight.live`; the last one wins."""
-        with self.lock, self._refusing("live", row["path"]):
+        with self.lock, self.refusing("live", row["path"]):
             self._check_time(max(row["at_ns"], row["window_start_ns"]))
             path = self._path(row)
             before_ns, last_ns = path.last_received_ns or 0, row["last_received_ns"]
@@ -135,20 +135,20 @@ class Exporter:
 
     def apply_router(self, record: Telemetry) -> None:
         """Show a record of `inflight.router`."""
-        with self.lock, self._refusing("router", record.key):
+        with self.lock, self.refusing("router", record.key):
             self._check_time(record.at_ns)
             self.network.apply_router(record, self.now_ns())
             self._rows.labels("router", "used").inc()
 
     def apply_broker(self, record: Telemetry) -> None:
         """Show a record of `inflight.broker`."""
-        with self.lock, self._refusing("broker", record.key):
+        with self.lock, self.refusing("broker", record.key):
             self._check_time(record.at_ns)
             self.network.apply_broker(record, self.now_ns())
             self._rows.labels("broker", "used").inc()
 
     @contextmanager
-    def _refusing(self, topic: str, what: str) -> Iterator[None]:
+    def refusing(self, topic: str, what: str) -> Iterator[None]:
         """Count what cannot be kept, and say so now and then."""
         try:
             yield

@@ -121,8 +121,9 @@ def _fill(exporter: Exporter, paths: dict[str, Any]) -> None:
             epochs=[Epoch(*epoch) for epoch in saved["epochs"]],
             revised={int(start): Revised(*revised) for start, revised in saved["revised"].items()},
         )
-        if (row := path.live or path.window) is not None:
-            path.relabel(row)
-            if not path.configured:
-                exporter.room.take(name, path.weight(row))
-        exporter.paths[name] = path
+        with exporter.refusing("windows", name):  # there may be less room for it than there was
+            if (row := path.live or path.window) is not None:
+                path.relabel(row)
+                if not path.configured:
+                    exporter.room.take(name, path.weight(row))
+            exporter.paths[name] = path

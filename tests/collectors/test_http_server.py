@@ -263,7 +263,10 @@ def test_only_its_own_names_are_answered(
     ):
         assert get(server, "/state", Host=host) == (200, b"secret"), host
         assert get(server, "/metrics", Host=host)[0] == 200, host
-    for host in ("evil.example", "box-7.evil.example", "localhost.evil.example", "127.0.0.1.evil", "evil:1"):
+    for host in (
+        *("evil.example", "box-7.evil.example", "localhost.evil.example", "127.0.0.1.evil", "evil:1"),
+        *("[::1].evil.example", "[::1]evil:80", "localhost:80@evil.example", "localhost:evil"),
+    ):
         status, body = get(server, "/state", Host=host)
         assert (status, b"secret" in body) == (403, False), host
         assert f"{host} is not known as a name of this server".encode() in body

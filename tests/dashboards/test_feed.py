@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import http.client
 import json
+import socket
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -145,6 +146,13 @@ def test_pages_are_for_who_asks_under_its_own_name(monkeypatch: pytest.MonkeyPat
     for path in ("/runbook", "/page.js", "/page.css", "/-/ready"):
         assert status(path, "evil.example") == 200
     served.close()
+
+
+def test_top_asks_under_any_name(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal is no browser that a foreign page makes ask: what name leads here does not matter."""
+    resolve = socket.getaddrinfo
+    monkeypatch.setattr(socket, "getaddrinfo", lambda _, *args, **kw: resolve("127.0.0.1", *args, **kw))
+    assert fetch(f"http://inflight-export.monitoring.svc:{served.port}")["site"] == "here"
 
 
 def test_top_says_why_it_is_not_answered() -> None:

@@ -12,6 +12,7 @@ from made_counts import Made
 from made_rows import LENGTH, live, window
 
 from collectors.config import Kafka
+from streaming.exporter import core
 from streaming.exporter.consumer import Consumer
 from streaming.exporter.saved import DamagedState, StateFile
 from streaming.rows import WindowRow
@@ -118,6 +119,26 @@ def test_a_state_that_breaks_off_fills_nothing(tmp_path: Path) -> None:
         state.load(made.exporter)
     assert made.value("path_sent_messages_total") == 0
     assert list(made.exporter.paths) == ["east-west"]
+
+
+def test_what_the_room_does_not_hold_after_a_restart_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Paths that others made up may have grown since there was room for them: it starts all the same."""
+    made = Made()
+    for name in ("made-up", "other"):
+        made.feed(window(name))
+    monkeypatch.setattr(core, "MAX_BYTES", made.exporter.room.used_bytes)
+    made.start()
+    for name in ("made-up", "other", "east-west"):
+        made.feed(window(name, lost=1), window(name, revision=1, moves={"lost>received": 1}))
+    state = StateFile(tmp_path / "exporter.json", "inflight")
+    state.save(made.exporter, {"inflight.windows": {3: 17}})
+    made.start()
+    assert state.load(made.exporter) == {"inflight.windows": {3: 17}}
+    assert made.exporter.paths.keys() == {"made-up", "east-west"}
+    assert made.exporter.paths["east-west"].book.counts["sent"] == 51
+    assert made.exporter.room.used_bytes <= core.MAX_BYTES
 
 
 def test_the_state_is_for_its_user_alone(tmp_path: Path) -> None:

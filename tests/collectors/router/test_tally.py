@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from replay import Replay, look, play
 
-from collectors.router import schema, tally
+from collectors.router import samples, schema, tally
 from collectors.router.poll import Poll
 from collectors.router.tally import LINK_COUNTERS, Tallied, Tally
 from collectors.router.view import LinkGroup, RouterView, view
@@ -206,6 +206,36 @@ def test_patterns_and_the_cap_leave_sums_right(monkeypatch: pytest.MonkeyPatch) 
     for gauge in ("undelivered", "credit", "capacity"):
         total = sum(entry.gauges[gauge] for entry in every.links.values())
         assert sum(entry.gauges[gauge] for entry in capped.links.values()) == total
+
+
+def test_links_are_told_apart_within_bounds_whatever_they_are_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also by peer, direction and type, which a router is free to invent; sums stay right."""
+    monkeypatch.setattr(tally, "MAX_GROUPS", 50)
+    monkeypatch.setattr(samples, "MAX_NAMED", 20)
+    replay = Replay("qdrouterd")
+    (connection, *_), (link, *_) = replay.rows("QDR.C", "connection"), replay.rows("QDR.C", "router.link")
+    numbers = range(500)
+    made = [{**connection, "identity": f"c{n}", "container": f"peer{n}", "role": "edge"} for n in numbers]
+    replay.replace("QDR.C", "connection", made)
+    counted = {"undeliveredCount": 1, "owningAddr": "M0orders", "deliveryCount": 7}
+    links = [
+        {**link, **counted, "identity": f"l{n}", "connectionId": f"c{n}"}
+        | {"linkDir": f"d{n}", "linkType": f"t{n}"}
+        for n in numbers
+    ]
+    replay.replace("QDR.C", "router.link", links)
+    counting = Tally(("*",))
+    seen = look(replay, "QDR.C")
+    seen.own = 0
+    tallied = counting.feed(seen)
+    assert len(tallied.links) <= 2 * 50 + 1
+    assert sum(entry.gauges["undelivered"] for entry in tallied.links.values()) == 500
+    assert tallied.omitted["link_group"] >= 500 - 2 * 50
+    told = [
+        s for s in samples.of_router("m", seen, tallied, ()) if s[0] in {"router_links", "router_connections"}
+    ]
+    assert len(told) <= 2 * (20 + 1)
+    assert sum(value for name, _, value in told if name == "router_links") == 500
 
 
 @pytest.mark.parametrize("flavour", ["qdrouterd", "skrouterd"])

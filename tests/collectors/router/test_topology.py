@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from replay import Replay, look
 
 from collectors.router import names
+from collectors.router import topology as router_topology
 from collectors.router.topology import REMEMBER_NS, Graph, Topology, pair
 
 
@@ -45,6 +46,19 @@ def test_a_link_that_went_is_down_and_later_forgotten() -> None:
             ]
     assert up(topology.feed(all_views, [], 1))["QDR.A--QDR.B"] is False
     assert "QDR.A--QDR.B" not in up(topology.feed(all_views, [], REMEMBER_NS + 1))
+
+
+def test_links_are_known_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A router that tells of other neighbours in each poll makes no more of them; what is known stays."""
+    monkeypatch.setattr(router_topology, "MAX_EDGES", 10)
+    topology, all_views = Topology(), views()
+    before = up(topology.feed(all_views, [], 0))
+    (own,) = [row for row in all_views["QDR.C"].rows("node") if row["id"] == "QDR.C"]
+    for poll in range(20):
+        own["neighbours"] = ["QDR.B", *(f"made.{poll}.{n}" for n in range(5))]
+        graph = up(topology.feed(all_views, [], poll))
+        assert len(graph) <= 10
+        assert before.items() <= graph.items()
 
 
 def test_both_ends_must_see_a_link_unless_one_did_not_answer() -> None:

@@ -8,10 +8,12 @@ from typing import Final
 MAX_BATCH_BYTES: Final = 1_048_588  # Kafka's own default, whatever this cluster's is
 # What a batch unpacks to is bounded by its readers (collectors/batches.py). A broker that packs or compacts
 # it anew unpacks it in its own memory, where nothing bounds that: it is to keep batches as they come.
-BOUNDS: Final = {
+# A record's time is when Kafka took it: the accounting tells by it who is silent, and what is of the future.
+SETTINGS: Final = {
     "cleanup.policy": "delete",
     "compression.type": "producer",
     "max.message.bytes": str(MAX_BATCH_BYTES),
+    "message.timestamp.type": "LogAppendTime",
 }
 
 HOUR_MS: Final = 3_600_000
@@ -30,12 +32,8 @@ class Topic:
         return f"{prefix}.{self.suffix}"
 
     def settings(self) -> dict[str, str]:
-        """The topic's own configuration; time in the data is never Kafka's, hence LogAppendTime."""
-        return {
-            "message.timestamp.type": "LogAppendTime",
-            "retention.ms": str(self.retention_ms),
-            **BOUNDS,
-        }
+        """The topic's own configuration."""
+        return {"retention.ms": str(self.retention_ms), **SETTINGS}
 
 
 SAMPLES: Final = Topic("samples", 24 * HOUR_MS)

@@ -71,7 +71,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--tls-verify", type=click.Choice(("name", "chain", "none")), default="name", show_default=True)
 @click.option("--mechanism", type=click.Choice(MECHANISMS), help="How to log in.")
 @click.option("--user", help="To log in as at URL.")
-@click.option("--password-file", type=_FILE, help="File whose first line is the user's password.")
+@click.option("--password-file", type=_FILE, help="File with the user's password as its one line.")
 @click.option(
     "--receive-login",
     type=(str, _FILE),

@@ -35,7 +35,7 @@ _file = click.Path(path_type=Path, exists=True, dir_okay=False)
 @click.argument("urls", metavar="[URL]...", nargs=-1)
 @click.option("-c", "--config", "config_file", type=_file, help="Take meshes and brokers from a config file.")
 @click.option("--user", help="Where there is one URL: the user to log in as.")
-@click.option("--password-file", type=_file, help="File whose first line is the user's password.")
+@click.option("--password-file", type=_file, help="File with the user's password as its one line.")
 @click.option(
     "--login",
     "logins",

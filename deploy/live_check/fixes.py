@@ -110,12 +110,12 @@ def kafka_rights(user: str, rights: Iterable[tuple[str, str]]) -> str:
     return "\n".join([*lines, RIGHTS])
 
 
-def bounds(names: Iterable[str]) -> str:
+def settings(names: Iterable[str]) -> str:
     """Kafka's own commands that give topics the settings they are made with."""
-    settings = ",".join(f"{key}={value}" for key, value in topics.BOUNDS.items())
+    values = ",".join(f"{key}={value}" for key, value in topics.SETTINGS.items())
     return "\n".join(
         "kafka-configs.sh --bootstrap-server SERVER --command-config ADMIN --alter --entity-type topics "
-        f"--entity-name {name} --add-config {settings}"
+        f"--entity-name {name} --add-config {values}"
         for name in names
     )
 

@@ -56,11 +56,11 @@ class _Found:
 
     missing: list[str]
     rights: set[Right]
-    unbounded: dict[str, str]  # by topic: what it is set to
+    loose: dict[str, str]  # by topic: what it is set to
 
 
 def check_kafka(config: Config) -> Iterator[Checked]:
-    """The login, each topic, how much its batches may hold, and the rights of the config's user."""
+    """The login, each topic, how much its batches may hold, whose time they bear, and the user's rights."""
     if config.kafka is None:
         return
     what = f"kafka at {', '.join(config.kafka.servers)}"
@@ -75,12 +75,12 @@ def check_kafka(config: Config) -> Iterator[Checked]:
         yield fixes.failed(what, f"topics are missing: {', '.join(found.missing)}", fixes.TOPICS)
         return
     yield _judge(what, config.kafka, found.rights)
-    if found.unbounded:
-        text = "; ".join(f"{name} has {told}" for name, told in found.unbounded.items())
+    if found.loose:
+        text = "; ".join(f"{name} has {told}" for name, told in found.loose.items())
         yield fixes.failed(
             what,
-            f"a small batch can fill the memory of broker and readers: {text}",
-            fixes.bounds(found.unbounded),
+            f"a small batch can fill the memory of broker and readers, or tell a time of its own: {text}",
+            fixes.settings(found.loose),
         )
 
 
@@ -103,14 +103,14 @@ def _look(kafka: config_of.Kafka) -> _Found:
         elif code != TopicAuthorizationFailedError.errno:  # nor may it be told whether that one is there
             allowed = {*(topic.get("authorized_operations") or ())}
             rights |= {(right, name) for right in ("Write", "Read") if right.upper() in allowed}
-    unbounded = {name: _unbounded(settings) for name, settings in told.get("topic", {}).items()}
-    return _Found(missing, rights, {name: text for name, text in unbounded.items() if text})
+    loose = {name: _loose(settings) for name, settings in told.get("topic", {}).items()}
+    return _Found(missing, rights, {name: text for name, text in loose.items() if text})
 
 
-def _unbounded(settings: Mapping[str, Mapping[str, str | None]]) -> str:
+def _loose(settings: Mapping[str, Mapping[str, str | None]]) -> str:
     """What of a topic's settings is not as it is to be; a smaller size is as good."""
     found = []
-    for key, wanted in topics.BOUNDS.items():
+    for key, wanted in topics.SETTINGS.items():
         value = settings.get(key, {}).get("value")
         smaller = key == "max.message.bytes" and value is not None and int(value) < int(wanted)
         if value not in {None, wanted} and not smaller:

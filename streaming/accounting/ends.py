@@ -118,19 +118,18 @@ class End:
         frontier = header.frontier_ns - self.late_by_ns
         if self.ranges and header.number < self.base:
             frontier = NEVER_NS  # of the time before it was joined
-        for gap in header.gaps:
-            self.miss(gap.from_ns, max(gap.to_ns, header.frontier_ns))
-            self._number(gap.first, gap.last, gap.to_ns - self.late_by_ns)
         self._spans(header)
+        for gap in header.gaps:
+            self._number(gap.first, gap.last, gap.to_ns - self.late_by_ns)
         self._number(header.number, header.number, frontier)
         # Of a publication of several records only the last moves the frontier, and all tell of the time
         # before that: lost records tell of the time until the first of those after them that moves it.
         if self.open_ns is not None and self.frontier_ns > self.open_ns:
-            spans.add(self.gaps, self.open_ns, self.frontier_ns, SPANS)
+            spans.add(self.gaps, [(self.open_ns, self.frontier_ns)], SPANS)
             self.open_ns = None
         # A hole before them may hold the frontier back: of declared ones the records' own frontiers count.
         if self.lost_ns is not None and frontier > self.lost_ns:
-            spans.add(self.gaps, self.lost_ns, frontier, SPANS)
+            spans.add(self.gaps, [(self.lost_ns, frontier)], SPANS)
             self.lost_ns = None
         to_ns = max((gap.to_ns for gap in header.gaps), default=-1)
         if to_ns >= header.frontier_ns and self.lost_ns is None:
@@ -144,14 +143,16 @@ class End:
             self.oldest_due_ns = header.oldest_due_ns
 
     def _spans(self, header: Header) -> None:
-        for span in header.unwatched:
-            self.miss(span.from_ns, span.to_ns)
-        for span in header.detached:
-            spans.add(self.detached, span.from_ns - self.late_by_ns, span.to_ns - self.early_by_ns, SPANS)
+        """What it did not see, and when it was detached: of its own time."""
+        if header.gaps or header.unwatched:
+            missed = [(gap.from_ns, max(gap.to_ns, header.frontier_ns)) for gap in header.gaps]
+            spans.add(self.gaps, self._put_back([*missed, *header.unwatched]), SPANS)
+        if header.detached:
+            spans.add(self.detached, self._put_back(header.detached), SPANS)
 
-    def miss(self, from_ns: int, to_ns: int) -> None:
-        """A stretch of its own time of which its records are lost, or in which it saw nothing."""
-        spans.add(self.gaps, from_ns - self.late_by_ns, to_ns - self.early_by_ns, SPANS)
+    def _put_back(self, own: Iterable[tuple[int, int]]) -> spans.Spans:
+        """Into the senders' time, none the shorter for an unsure clock."""
+        return [(from_ns - self.late_by_ns, to_ns - self.early_by_ns) for from_ns, to_ns in own]
 
     def give_up_hole(self) -> bool:
         """Take the numbers missing after the frontier as lost for good; False where nothing follows them."""
@@ -160,7 +161,7 @@ class End:
             return False
         this, following = self.ranges[place], self.ranges.pop(place + 1)
         end_ns = following.first_frontier_ns if following.moved_ns is None else following.moved_ns
-        spans.add(self.gaps, this.last_frontier_ns, end_ns, SPANS)
+        spans.add(self.gaps, [(this.last_frontier_ns, end_ns)], SPANS)
         self.open_ns = end_ns if following.moved_ns is None else None
         this.extend(following.last, (following.first_frontier_ns, end_ns, following.last_frontier_ns))
         self.frontier_ns = this.last_frontier_ns

@@ -63,7 +63,9 @@ class PathState:
         end = self._end(header)
         if end is None:
             return []
-        if not end.ranges and self._members.is_past(reach_ns(header), self._windows.kept_ns):
+        # One that was passed over may come again when later ones have made the end known: it is so again.
+        is_unplaced = not end.ranges or header.number < end.base
+        if is_unplaced and self._members.is_past(reach_ns(header), self._windows.kept_ns):
             self._pass_over(record)
             return []
         self._members.passed.record(append_ns)
@@ -210,7 +212,7 @@ class PathState:
     def _miss_rows(self, end: End, second: int) -> None:
         """The rows were too much: for the accounting the end has a gap there."""
         start_ns = second * SECOND_NS
-        spans.add(end.gaps, start_ns, start_ns + SECOND_NS, bounds.SPANS)
+        spans.add(end.gaps, [(start_ns, start_ns + SECOND_NS)], bounds.SPANS)
         if self._windows.holds(self._windows.start_of(start_ns)):
             window = self._window(start_ns, 0)
             if window is not None:
@@ -235,7 +237,7 @@ class PathState:
         end.take(header, senders)
         if end.base:
             first_ns = end.ranges[0].first_frontier_ns
-            spans.add(end.gaps, end.start_ns, end.frontier_ns, bounds.SPANS)
+            spans.add(end.gaps, [(end.start_ns, end.frontier_ns)], bounds.SPANS)
             if end.frontier_ns <= first_ns:
                 end.open_ns = first_ns
             if self._windows.first_ns is None:

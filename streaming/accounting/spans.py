@@ -7,14 +7,19 @@ from collections.abc import Iterable
 Spans = list[tuple[int, int]]
 
 
-def add(spans: Spans, from_ns: int, to_ns: int, limit: int) -> None:
-    """Put in [from, to), joined with what it touches; beyond the limit the closest neighbours become one."""
-    if from_ns >= to_ns:
+def add(spans: Spans, more: Iterable[tuple[int, int]], limit: int) -> None:
+    """Put in some [from, to), joined with what they touch; beyond the limit the closest become one."""
+    more = [(from_ns, to_ns) for from_ns, to_ns in more if from_ns < to_ns]
+    if not more:
         return
-    spans[:] = union([*spans, (from_ns, to_ns)])
-    while len(spans) > limit:
-        nearest = min(range(len(spans) - 1), key=lambda i: spans[i + 1][0] - spans[i][1])
-        spans[nearest : nearest + 2] = [(spans[nearest][0], spans[nearest + 1][1])]
+    found = union([*spans, *more])
+    between = sorted(range(1, len(found)), key=lambda i: found[i][0] - found[i - 1][1])
+    joined = set(between[: max(len(found) - limit, 0)])
+    firsts = [i for i in range(len(found)) if i not in joined]
+    spans[:] = [
+        (found[first][0], found[following - 1][1])
+        for first, following in zip(firsts, [*firsts[1:], len(found)], strict=True)
+    ]
 
 
 def union(spans: Iterable[tuple[int, int]]) -> Spans:

@@ -34,22 +34,23 @@ class Oracle(RowOracle):
         header = record.header
         key = header.role, header.name, header.run
         end = self.ends.get(key)
+        if end is not None and (header.number in end.frontiers or header.number in end.gone_numbers):
+            self.repeats += 1
+            return []
+        past = self._reach(header) + self.rules.gone_after_ns < self.kept
+        if past and (end is None or header.number < end.base):
+            if record.received is not None and len(record.received.seq):
+                if header.second * SECOND < (self.first or 0):
+                    self.before_start += len(record.received.seq)
+                else:
+                    self.beyond_horizon += len(record.received.seq)
+            return []
         if end is None:
             base = header.number
             for gap in header.gaps:
                 if gap.last == base - 1:
                     base = gap.first
             end = OracleEnd(*key, header.observed_from_ns, base)
-            if self._reach(header) + self.rules.gone_after_ns < self.kept:
-                if record.received is not None and len(record.received.seq):
-                    if header.second * SECOND < (self.first or 0):
-                        self.before_start += len(record.received.seq)
-                    else:
-                        self.beyond_horizon += len(record.received.seq)
-                return []
-        elif header.number in end.frontiers or header.number in end.gone_numbers:
-            self.repeats += 1
-            return []
         self.senders, self.receivers = header.senders, header.receivers
         living_senders = [e.run for e in self.ends.values() if e.role == "sender" and self.life(e)[1] is None]
         self._pass_time(append_ns)

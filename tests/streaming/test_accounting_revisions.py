@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from writing import Path, Writer, finish, gap, ns, pair, span
 
+from collectors.records import Record
+
 
 def first(path: Path) -> list[int]:
     return path.revisions(0)
@@ -98,6 +100,20 @@ def test_beyond_the_horizon_nothing_changes_and_samples_are_counted() -> None:
     assert first(path) == [0]
     assert path.state.counters["beyond_horizon"] == 2
     assert ns(0) in path.state.forgotten_windows()
+
+
+def test_a_record_passed_over_is_passed_over_again_when_later_ones_made_its_end_known() -> None:
+    """The job keeps nothing of it by which it would know the repeat."""
+    path, sender, receiver = pair()
+    finish(sender, receiver, until=16.0)
+    finish(sender, receiver, until=2_000.0)
+    other = path.end("receiver", "b")
+    record = Record(other.header("alive", 1_000.0))
+    path.feed(record)
+    other.alive(1_100.0)
+    kept = path.state.dump_header()
+    assert path.state.apply(record, ns(1_500.0)) == []
+    assert path.state.dump_header() == kept
 
 
 def test_a_gap_told_of_time_that_was_measured_changes_windows_that_were_final() -> None:

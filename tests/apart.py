@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 from helpers import wait_until
@@ -20,6 +21,7 @@ from measured import Books, parse
 
 from collectors.probe.prober import Prober, Settings
 from collectors.probe.recovery import recover
+from collectors.record_codec import decode
 from collectors.records import Gap
 
 _HEAD = struct.Struct("<QII")  # when, bytes of the key, bytes of the record
@@ -54,6 +56,14 @@ class Apart:
         """Until so many more are written."""
         before = len(self.taken())
         wait_until(lambda: len(self.taken()) >= before + count, 30, f"{count} more records")
+
+    def wait_received(self, paths: Collection[str]) -> None:
+        """Until messages have arrived along each of them."""
+
+        def arrived() -> set[str]:
+            return {key for _, key, record in self.taken() if decode(record).received is not None}
+
+        wait_until(lambda: arrived() >= set(paths), 60, "messages along each path")
 
     def stand_still(self, seconds: float) -> None:
         self.process.send_signal(signal.SIGSTOP)

@@ -47,7 +47,7 @@ def ends(text: str, tmp_path: Path) -> Iterator[list[Apart]]:
     receiving = Apart(tmp_path / "ends", text, "receive")
     receiving.wait_records(5)
     sending = Apart(tmp_path / "ends", text, "send")
-    sending.wait_records(15)
+    receiving.wait_received(PATHS)
     started = [receiving, sending]
     yield started
     for end in started:

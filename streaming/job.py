@@ -89,7 +89,9 @@ def settled(spark: SparkSession, settings: JobSettings) -> Layout:
 
     @functools.cache
     def partitions() -> int:
-        return samples_topic.partitions(spark, access, settings.samples_topic)
+        # A batch that cannot be written is computed for ever; of dead letters the first may come in a year.
+        written = [f"{settings.prefix}.{suffix}" for suffix in TOPIC_OF.values()]
+        return samples_topic.partitions(spark, access, settings.samples_topic, written)
 
     layout = checkpoint.layout(spark, settings, partitions)
     if (now := partitions()) != layout.partitions:

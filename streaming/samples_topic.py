@@ -1,8 +1,8 @@
-"""How many partitions the samples topic has: asked of Kafka with the job's own client and login."""
+"""What Kafka has of the job's topics: asked with the job's own client and login."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from py4j.protocol import Py4JJavaError
@@ -15,23 +15,30 @@ class TopicError(Exception):
     """Kafka does not tell of the topic, now."""
 
 
-def partitions(spark: SparkSession, access: Mapping[str, str], topic: str) -> int:
-    """How many there are; `access` are Spark's options of it."""
+def partitions(spark: SparkSession, access: Mapping[str, str], topic: str, others: Iterable[str] = ()) -> int:
+    """How many the topic has; TopicError also where one of the others is missing.
+
+    `access` are Spark's options of it.
+    """
     jvm: Any = spark._jvm  # noqa: SLF001 -- the only way to the JVM's Kafka client from Python
     options = jvm.java.util.HashMap()
     for name, value in access.items():
         options.put(name.removeprefix("kafka."), value)
     options.put("default.api.timeout.ms", str(_WAIT_MS))
     options.put("request.timeout.ms", str(_WAIT_MS))
+    asked = topic
     try:
         admin = jvm.org.apache.kafka.clients.admin.AdminClient.create(options)
         try:
-            told = admin.describeTopics(jvm.java.util.List.of(topic)).allTopicNames().get()
-            return int(told.get(topic).partitions().size())
+            told = admin.describeTopics(jvm.java.util.List.of(topic, *others)).topicNameValues()
+            found = told.get(topic).get()
+            for asked in others:
+                told.get(asked).get()
+            return int(found.partitions().size())
         finally:
             admin.close(jvm.java.time.Duration.ofSeconds(1))
     except Py4JJavaError as error:
-        raise TopicError(_said(error.java_exception, topic)) from None
+        raise TopicError(_said(error.java_exception, asked)) from None
 
 
 def _said(error: Any, topic: str) -> str:

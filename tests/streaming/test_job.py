@@ -22,6 +22,7 @@ from spark_job import RULES, consume, expected, letters, produce, window_rows
 from synthetic import Flow
 
 from collectors.load import parse
+from collectors.topics import LIVE, SAMPLES, WINDOWS
 from deploy.in_process import InProcess
 from streaming import checkpoint, service
 from streaming.checkpoint import CheckpointError
@@ -225,12 +226,15 @@ def _refused(spark: SparkSession, settings: JobSettings) -> bool:
     return False
 
 
-def test_a_job_waits_for_its_topic(spark: SparkSession, settings: JobSettings, kafka: Kafka) -> None:
-    """It says what it waits for, and begins when the topic is there."""
+def test_a_job_waits_for_its_topics(spark: SparkSession, settings: JobSettings, kafka: Kafka) -> None:
+    """It says what it waits for, and begins when they are there, with those that it writes to."""
     prefix = f"later-{uuid.uuid4().hex[:8]}"
     later = dataclasses.replace(settings, prefix=prefix)
     with running(spark, later) as url:
         wait_until(lambda: "there is no topic" in not_ready(url), 60, "the reason")
+        kafka.make_topics(prefix, [SAMPLES, WINDOWS, LIVE])
+        missing = f"there is no topic {later.dead_letters_topic};"
+        wait_until(lambda: missing in not_ready(url), 60, "the topic that is still missing to be told")
         kafka.make_topics(prefix)
         records = [(FLOWS[0].path, value) for value in FLOWS[0].second(0)]
         count = produce(kafka.bootstrap, later.samples_topic, records)

@@ -70,7 +70,7 @@ paths: {{kept: {{from: a, to: a, address: closest/kept, rate: {_RATE}/s}}}}
     for _, data, append_ns in records:
         for row in accountant.feed(data, append_ns).rows:
             exporter.apply_window(decode_window(row))
-    sent = books.numbers_sent(data for _, data, _ in records)["kept"]
+    sent = books.numbers_sent(record for record, _, _ in records)["kept"]
     assert sent >= (3 + _AWAY_SECONDS + _GONE_AFTER_SECONDS) * _RATE
     counted = _counted(exporter)
     assert counted["inflight_path_sent_messages_total"] == sent

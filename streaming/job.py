@@ -90,8 +90,7 @@ def settled(spark: SparkSession, settings: JobSettings) -> Layout:
     @functools.cache
     def partitions() -> int:
         # A batch that cannot be written is computed for ever; of dead letters the first may come in a year.
-        written = [f"{settings.prefix}.{suffix}" for suffix in TOPIC_OF.values()]
-        return samples_topic.partitions(spark, access, settings.samples_topic, written)
+        return samples_topic.partitions(spark, access, settings.samples_topic, written_topics(settings))
 
     layout = checkpoint.layout(spark, settings, partitions)
     if (now := partitions()) != layout.partitions:
@@ -101,6 +100,10 @@ def settled(spark: SparkSession, settings: JobSettings) -> Layout:
             "topic anew, or go to another `kafka.prefix`, and give a new --checkpoint"
         )
     return layout
+
+
+def written_topics(settings: JobSettings) -> list[str]:
+    return [f"{settings.prefix}.{suffix}" for suffix in TOPIC_OF.values()]
 
 
 def lane_query(lane: int) -> str:

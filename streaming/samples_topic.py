@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from kafka.admin import KafkaAdminClient
+from kafka.errors import KafkaError
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+from collectors import topic_settings
+from collectors.kafka_client import connect
+from streaming.kafka_options import client_settings
+from streaming.settings import KafkaAccess
+
+_log: Final = logging.getLogger("inflight.stream")
 _WAIT_MS: Final = 5_000
 
 
@@ -39,6 +48,27 @@ def partitions(spark: SparkSession, access: Mapping[str, str], topic: str, other
             admin.close(jvm.java.time.Duration.ofSeconds(1))
     except Py4JJavaError as error:
         raise TopicError(_said(error.java_exception, asked)) from None
+
+
+def tell_of_settings(access: KafkaAccess, topics: Iterable[str]) -> None:
+    """Log those that are not set as Inflight makes them: the job runs on them all the same."""
+    try:
+        admin = connect(
+            KafkaAdminClient,
+            **client_settings(access),
+            request_timeout_ms=_WAIT_MS,
+            bootstrap_timeout_ms=_WAIT_MS,
+        )
+        try:
+            found = topic_settings.loose(admin, topics)
+        finally:
+            admin.close()
+    except (KafkaError, OSError, ValueError) as error:
+        _log.info("Kafka does not tell of its topics' settings: %s", error)
+        return
+    for name, text in found.items():
+        mend = topic_settings.commands([name])
+        _log.warning("the topic %s has %s: %s; what mends it: %s", name, text, topic_settings.WHY, mend)
 
 
 def _said(error: Any, topic: str) -> str:

@@ -27,10 +27,10 @@ from collectors.worker import Worker, joined
 from streaming.archive import ARCHIVE_QUERY, keep_compact, start_archive
 from streaming.checkpoint import CheckpointError
 from streaming.detour import Detour
-from streaming.job import lane_query, settled, start_lane
+from streaming.job import lane_query, settled, start_lane, written_topics
 from streaming.kafka_options import AccessError
 from streaming.progress import Listener, Progress
-from streaming.samples_topic import TopicError
+from streaming.samples_topic import TopicError, tell_of_settings
 from streaming.settings import JobSettings
 
 _log: Final = logging.getLogger("inflight.stream")
@@ -235,6 +235,8 @@ class Service:
                 continue
             self._trouble = None
             break
+        topics = [self._settings.samples_topic, *written_topics(self._settings)]
+        tell_of_settings(self._settings.kafka, topics)
         for lane in range(layout.lanes):
             start = functools.partial(start_lane, layout=layout, lane=lane)
             name = lane_query(lane)

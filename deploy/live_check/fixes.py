@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from collectors import topics
 from collectors.polls import Result
 from deploy.live_check.result import Checked
 
@@ -108,16 +107,6 @@ def kafka_rights(user: str, rights: Iterable[tuple[str, str]]) -> str:
         for operation, topic in rights
     ]
     return "\n".join([*lines, RIGHTS])
-
-
-def settings(names: Iterable[str]) -> str:
-    """Kafka's own commands that give topics the settings they are made with."""
-    values = ",".join(f"{key}={value}" for key, value in topics.SETTINGS.items())
-    return "\n".join(
-        "kafka-configs.sh --bootstrap-server SERVER --command-config ADMIN --alter --entity-type topics "
-        f"--entity-name {name} --add-config {values}"
-        for name in names
-    )
 
 
 CLOCK: Final = "have a time service on both, for example: apt-get install chrony"

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from kafka.admin import ConfigResource, KafkaAdminClient
+from kafka.admin import KafkaAdminClient
 from kafka.errors import KafkaError, TopicAuthorizationFailedError, UnknownTopicOrPartitionError
 
 from collectors import config as config_of
-from collectors import topics
+from collectors import topic_settings, topics
 from collectors.config import Config
 from collectors.kafka_causes import explain
 from collectors.kafka_client import KafkaSetupError, client_kwargs
@@ -77,11 +77,7 @@ def check_kafka(config: Config) -> Iterator[Checked]:
     yield _judge(what, config.kafka, found.rights)
     if found.loose:
         text = "; ".join(f"{name} has {told}" for name, told in found.loose.items())
-        yield fixes.failed(
-            what,
-            f"a small batch can fill the memory of broker and readers, or tell a time of its own: {text}",
-            fixes.settings(found.loose),
-        )
+        yield fixes.failed(what, f"{topic_settings.WHY}: {text}", topic_settings.commands(found.loose))
 
 
 def _look(kafka: config_of.Kafka) -> _Found:
@@ -90,8 +86,7 @@ def _look(kafka: config_of.Kafka) -> _Found:
     try:
         found = admin.describe_topics(names)
         there = [topic["name"] for topic in found if not topic["error_code"]]
-        # A user that may not see the settings gets none.
-        told = admin.describe_configs([ConfigResource("topic", name) for name in there], config_filter="all")
+        loose = topic_settings.loose(admin, there)
     finally:
         admin.close()
     missing: list[str] = []
@@ -103,19 +98,7 @@ def _look(kafka: config_of.Kafka) -> _Found:
         elif code != TopicAuthorizationFailedError.errno:  # nor may it be told whether that one is there
             allowed = {*(topic.get("authorized_operations") or ())}
             rights |= {(right, name) for right in ("Write", "Read") if right.upper() in allowed}
-    loose = {name: _loose(settings) for name, settings in told.get("topic", {}).items()}
-    return _Found(missing, rights, {name: text for name, text in loose.items() if text})
-
-
-def _loose(settings: Mapping[str, Mapping[str, str | None]]) -> str:
-    """What of a topic's settings is not as it is to be; a smaller size is as good."""
-    found = []
-    for key, wanted in topics.SETTINGS.items():
-        value = settings.get(key, {}).get("value")
-        smaller = key == "max.message.bytes" and value is not None and int(value) < int(wanted)
-        if value not in {None, wanted} and not smaller:
-            found.append(f"{key}={value}")
-    return " ".join(found)
+    return _Found(missing, rights, loose)
 
 
 def _judge(what: str, kafka: config_of.Kafka, rights: set[Right]) -> Checked:

@@ -11,6 +11,7 @@ const BOX = { width: 130, height: 44 };
 // A router that is up and has a reason to tell is cut off from another one.
 const word = (item) => (item.stale ? "stale" : !item.up ? "down" : item.reason ? "warn" : "up");
 const words = { up: "up", warn: "up", down: "DOWN", stale: "not heard of" };
+const boxed = { ...words, warn: "cut off" }; // there is no room for the reason in a box
 
 const ROUTERS = [
   ["router", "left", (r) => r.router],
@@ -74,7 +75,7 @@ function draw(routers, edges) {
     svg.append(drawing("g", { class: word(router) },
       drawing("rect", { x: x - BOX.width / 2, y: y - BOX.height / 2, width: BOX.width, height: BOX.height, rx: 8 }),
       drawing("text", { x, y: y - 7 }, name),
-      drawing("text", { x, y: y + 11, class: "small" }, words[word(router)])));
+      drawing("text", { x, y: y + 11, class: "small" }, boxed[word(router)])));
   }
   return svg;
 }

@@ -163,6 +163,8 @@ def test_shows_mesh_and_queues(page: Page, served: Served) -> None:
     page.wait("document.querySelector('#routers').innerText.includes('DOWN')", "the dead router")
     assert page.evaluate("document.querySelectorAll('#graph line.down').length") == 2
     assert page.evaluate("document.querySelector('#routers td.warn').innerText") == "up: cut off from A"
+    boxes = page.evaluate("[...document.querySelectorAll('#graph text.small')].map((t) => t.textContent)")
+    assert sorted(boxes) == ["DOWN", "cut off", "up"]
 
 
 def test_tells_events_and_maintenance(page: Page, served: Served) -> None:

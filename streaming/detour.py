@@ -18,6 +18,7 @@ from kafka import KafkaProducer, TopicPartition
 from kafka.errors import KafkaTimeoutError
 
 from collectors import batches
+from collectors.kafka_client import connect
 from streaming.kafka_options import client_settings
 from streaming.offset_log import Ends, OffsetLog
 from streaming.outputs import Input, dead_letter
@@ -115,8 +116,9 @@ class Detour:
 
     @contextmanager
     def _reader(self) -> Iterator[Any]:
-        reader = batches.BoundedConsumer(
-            _measure,
+        reader = connect(
+            batches.BoundedConsumer,
+            read=_measure,
             **client_settings(self._settings.kafka),
             group_id=None,
             enable_auto_commit=False,
@@ -162,7 +164,8 @@ class Detour:
         return ends, passing
 
     def _tell(self, passed: list[Passed]) -> None:
-        producer = KafkaProducer(
+        producer = connect(
+            KafkaProducer,
             **client_settings(self._settings.kafka),
             allow_auto_create_topics=False,
             bootstrap_timeout_ms=_REQUEST_MS,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from administrator import set_topic
 from helpers import wait_until
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import (
@@ -18,7 +19,6 @@ from kafka.admin import (
     ACLOperation,
     ACLPermissionType,
     ACLResourcePatternType,
-    ConfigResource,
     KafkaAdminClient,
     ResourcePattern,
     ResourcePatternFilter,
@@ -201,13 +201,6 @@ LOOSE = {
     "max.message.bytes": "2000000",
     "message.timestamp.type": "CreateTime",
 }
-
-
-def set_topic(kafka: Kafka, topic: str, settings: dict[str, str]) -> None:
-    """As an administrator does."""
-    admin = KafkaAdminClient(bootstrap_servers=kafka.bootstrap)
-    admin.alter_configs([ConfigResource("topic", topic, configs=settings)])
-    admin.close()
 
 
 def test_topics_that_let_too_much_in_are_told_with_the_command_that_mends_it(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from administrator import set_topic
 from helpers import free_port, wait_until
-from kafka.admin import ConfigResource, KafkaAdminClient
 
 from collectors.topics import SAMPLES, WINDOWS
 from streaming.samples_topic import tell_of_settings
@@ -19,13 +19,6 @@ pytestmark = pytest.mark.e2e
 PREFIX = "settings"
 
 
-def _set(kafka: Kafka, topic: str, settings: dict[str, str]) -> None:
-    """As an administrator does."""
-    admin = KafkaAdminClient(bootstrap_servers=kafka.bootstrap)
-    admin.alter_configs([ConfigResource("topic", topic, configs=settings)])
-    admin.close()
-
-
 def test_the_log_has_the_command_that_mends_a_topic(kafka: Kafka, caplog: pytest.LogCaptureFixture) -> None:
     """Of those that differ, and of no others."""
     kafka.make_topics(PREFIX, [SAMPLES, WINDOWS])
@@ -33,7 +26,7 @@ def test_the_log_has_the_command_that_mends_a_topic(kafka: Kafka, caplog: pytest
     access = KafkaAccess(servers=(kafka.bootstrap,))
     tell_of_settings(access, names)
     assert caplog.messages == []
-    _set(kafka, names[1], {"compression.type": "gzip", "message.timestamp.type": "LogAppendTime"})
+    set_topic(kafka, names[1], {"compression.type": "gzip", "message.timestamp.type": "LogAppendTime"})
 
     def told() -> list[str]:
         caplog.clear()

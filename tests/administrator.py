@@ -1,0 +1,17 @@
+"""What an administrator of Kafka does to topics: `from administrator import set_topic`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kafka.admin import ConfigResource, KafkaAdminClient
+
+if TYPE_CHECKING:
+    from deploy.embedded.kafka import Kafka
+
+
+def set_topic(kafka: Kafka, topic: str, settings: dict[str, str]) -> None:
+    """Give it these settings."""
+    admin = KafkaAdminClient(bootstrap_servers=kafka.bootstrap)
+    admin.alter_configs([ConfigResource("topic", topic, configs=settings)])
+    admin.close()

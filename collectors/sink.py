@@ -14,7 +14,8 @@ from kafka.errors import KafkaError, KafkaTimeoutError, MessageSizeTooLargeError
 
 from collectors.config import Kafka
 from collectors.kafka_causes import explain
-from collectors.kafka_client import client_kwargs, connect
+from collectors.kafka_client import client_kwargs
+from collectors.kafka_connect import connect
 from collectors.record_codec import decode
 from collectors.records import SECOND_NS, BadRecord, Gap, Header
 from collectors.spool import Frame, Spool

@@ -18,7 +18,7 @@ from kafka import KafkaProducer, TopicPartition
 from kafka.errors import KafkaTimeoutError
 
 from collectors import batches
-from collectors.kafka_client import connect
+from collectors.kafka_connect import connect
 from streaming.kafka_options import client_settings
 from streaming.offset_log import Ends, OffsetLog
 from streaming.outputs import Input, dead_letter

@@ -12,7 +12,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from collectors import topic_settings
-from collectors.kafka_client import connect
+from collectors.kafka_connect import connect
 from streaming.kafka_options import client_settings
 from streaming.settings import KafkaAccess
 

@@ -16,7 +16,8 @@ from kafka.errors import KafkaError
 
 from collectors import batches, events, telemetry, topics
 from collectors.config import Kafka
-from collectors.kafka_client import client_kwargs, connect
+from collectors.kafka_client import client_kwargs
+from collectors.kafka_connect import connect
 from collectors.trouble import Trouble
 from streaming import rows
 from streaming.exporter.core import Exporter

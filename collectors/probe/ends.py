@@ -151,6 +151,7 @@ class Ends:
             comparisons=self._comparisons[path.flow],
             heard=lambda stream, highest: self._heard(stream, f"{path.name} {spec.name}", highest),
             answers_to=asking.answers_to if asking else lambda _stream, _address: None,
+            moved=self._moved,
         )
         connection.add(receiver)
         if asking:
@@ -167,7 +168,7 @@ class Ends:
         return answering.address if answering else None
 
     def _moved(self) -> None:
-        """Answers come elsewhere now."""
+        """Answers or echoes come elsewhere now."""
         for end in self.senders if not self._over else ():
             end.sender.renew_templates()
 

@@ -56,9 +56,11 @@ class Receiver:
         comparisons: dict[str, Comparison],
         heard: Callable[[str, int], object] = lambda _stream, _highest: None,
         answers_to: Callable[[str, str], None] = lambda _stream, _address: None,
+        moved: Callable[[], None] = lambda: None,
     ) -> None:
         """A path without a receive address gets one from its peer: that is where round trips end.
 
+        `moved` is called when the peer has given it another one: messages must ask for echoes to there.
         By `read_ns` all that had come is read: no later time is measured.
         `comparisons` is shared by a process's receivers of the flow, which have one clock: competing ones may
         take turns so that each hears one sender only, and yet a window asks each of them for every clock.
@@ -69,7 +71,7 @@ class Receiver:
         self.dynamic_address: str | None = None
         self._publisher = publisher
         self._clock, self._run, self._store, self._read_ns = clock, run, store, read_ns
-        self._heard, self._answers_to = heard, answers_to
+        self._heard, self._answers_to, self._moved = heard, answers_to, moved
         self._attachment = Attachment(f"path {path.name}: receiver {name}", clock.now_ns())
         self._watch = Watch(clock.now_ns())
         self._link: Any = None
@@ -133,8 +135,9 @@ class Receiver:
         address = c.pn_terminus_get_address(lib.pn_link_remote_source(link))
         if not address:
             return  # refused: the detach that says why is on its way
-        if not self.path.receive_address:
+        if not self.path.receive_address and address != self.dynamic_address:
             self.dynamic_address = address
+            self._moved()
         self._link = link
         now = self._clock.now_ns()
         self._attachment.begins(now)

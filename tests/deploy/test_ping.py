@@ -18,6 +18,7 @@ import pytest
 from click.testing import CliRunner, Result
 from hdrh.histogram import HdrHistogram
 from helpers import free_port, wait_until
+from relay import Relay
 from standin_clients import StandIn
 
 from collectors.config import Endpoint
@@ -185,6 +186,24 @@ def test_ping_pong(router: StandIn) -> None:
     assert found["rate"]["asked"] == 50  # also where it took less than a second
     assert found["one_way"]["service"]["50"] == found["service"]["percentiles"]["50"] // 2
     assert peer.echoed == 30
+
+
+def test_echoes_come_back_where_the_receiver_is_there_last(router: StandIn) -> None:
+    """The sender's link is up long before anybody knows to which address messages must ask for echoes."""
+    peer = EchoingPeer(Endpoint(url=(_url(router),)), "closest/late-echo")
+    peer.start()
+    try:
+        wait_until(lambda: peer.ready, 10, "the echoing peer")
+        with Relay(router.port) as slow:
+            slow.slow(0.1)
+            result = _ping(
+                *(_url(router), "closest/late-echo", "--ping-pong", "--count", 20, "--json"),
+                *("--receive-url", f"amqp://127.0.0.1:{slow.port}"),
+            )
+    finally:
+        peer.stop()
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["classes"]["received"] == 20
 
 
 def test_the_rate_is_of_what_was_delivered(router: StandIn, tmp_path: Path) -> None:

@@ -36,8 +36,8 @@ lock: setup ## renew requirements.lock after a change in pyproject.toml (UPGRADE
 	@$(VENV)/uv pip compile --quiet --universal --generate-hashes --extra dev $(if $(UPGRADE),--upgrade) \
 		--custom-compile-command "make lock" -o requirements.lock pyproject.toml
 
-lock-jvm: setup ## renew deploy/jvm.lock after a change in deploy/jvm.ivy.xml
-	@$(VENV)/python -m deploy.jvm --lock
+lock-jvm: setup ## renew deploy/jvm/jvm.lock after a change in deploy/jvm/ivy.xml
+	@$(VENV)/python -m deploy.jvm.artifacts --lock
 
 clean: ## remove what runs and tools left: .inflight and caches; .venv and the fetched jars stay
 	@rm -rf .inflight .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist *.egg-info

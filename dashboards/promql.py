@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from collectors.metrics import CATALOGUE, PREFIX
+from collectors.contract.metrics import CATALOGUE, PREFIX
 
 # Words of the language that are no metrics; a name that stands in neither list is a mistake.
 _WORDS: Final = frozenset(

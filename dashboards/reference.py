@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from collectors.metrics import CATALOGUE, LATENCY_BUCKETS_SECONDS, Metric
+from collectors.contract.metrics import CATALOGUE, LATENCY_BUCKETS_SECONDS, Metric
 
 FILE: Final = Path(__file__).with_name("METRICS.md")
 _UNITS: Final = ("seconds", "bytes", "messages", "ratio", "deliveries", "objects", "records", "rows")
 _HEAD: Final = """\
 # Metrics
 
-Made from `collectors/metrics.py`, which is the truth: change that, and run `python -m dashboards.reference`.
+Made from `collectors/contract/metrics.py`, the truth: change that, and run `python -m dashboards.reference`.
 
 - A **counter** only rises. One that counts messages of a path does so when a window is final: its length and
   the settle time after they were sent. Rates of the moment are in the `path_window_…` gauges.

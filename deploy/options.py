@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import click
 
-from collectors import load, units
-from collectors.config import Config, listen_address, name
+from collectors.config import load, units
+from collectors.config.model import Config, listen_address, name
 from deploy.errors import Problem
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kafka.admin import ConfigResource, KafkaAdminClient
 
 if TYPE_CHECKING:
-    from deploy.embedded.kafka import Kafka
+    from deploy.embedded.programs.kafka import Kafka
 
 
 def set_topic(kafka: Kafka, topic: str, settings: dict[str, str]) -> None:

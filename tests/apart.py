@@ -19,10 +19,10 @@ from pathlib import Path
 from helpers import wait_until
 from measured import Books, parse
 
+from collectors.contract.record_codec import decode
+from collectors.contract.records import Gap
+from collectors.probe.durable.recovery import recover
 from collectors.probe.prober import Prober, Settings
-from collectors.probe.recovery import recover
-from collectors.record_codec import decode
-from collectors.records import Gap
 
 _HEAD = struct.Struct("<QII")  # when, bytes of the key, bytes of the record
 Taken = tuple[int, str, bytes]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from collectors.records import OUTCOMES, Bytes, Ints, Ledger, Outcome, Received
+from collectors.contract.records import OUTCOMES, Bytes, Ints, Ledger, Outcome, Received
 
 
 def received_rows(

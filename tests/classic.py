@@ -14,10 +14,10 @@ from typing import Any
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from rich.console import Console
 
-from deploy import jvm
-from deploy.embedded.ports import LOOPBACK, free_port
+from deploy.embedded.supervise.ports import LOOPBACK, free_port
 from deploy.errors import Problem
-from deploy.jvm_fetch import Jar, fetch, pyspark_jars
+from deploy.jvm import artifacts
+from deploy.jvm.fetch import Jar, fetch, pyspark_jars
 
 LOCK = Path(__file__).with_name("classic.lock")
 _DEPENDENCY = '<dependency org="{}" name="{}" rev="{}" conf="classic->default" transitive="false"/>'
@@ -25,17 +25,17 @@ _DEPENDENCY = '<dependency org="{}" name="{}" rev="{}" conf="classic->default" t
 
 def jars() -> list[Path]:
     """Those of the lock, checked; Problem where they cannot be had."""
-    folder = jvm.cache_folder().with_name("classic")
+    folder = artifacts.cache_folder().with_name("classic")
     rows = [line.split() for line in LOCK.read_text().splitlines()]
     wanted = {Jar.of(ET.fromstring(_DEPENDENCY.format(*where))): sha256 for sha256, *where in rows}  # noqa: S314 -- ours
 
     def accept(jar: Jar, file: Path) -> None:
-        if (jvm.fingerprint(file) or ("",))[0] != wanted[jar]:
+        if (artifacts.fingerprint(file) or ("",))[0] != wanted[jar]:
             raise Problem(f"{jar.file} is not what {LOCK.name} says")
 
     missing = [jar for jar in wanted if not (folder / jar.file).exists()]
     if missing:
-        fetch(missing, folder, jvm.java(), Console(stderr=True), None, accept)
+        fetch(missing, folder, artifacts.java(), Console(stderr=True), None, accept)
     for jar in wanted:
         accept(jar, folder / jar.file)
     return [folder / jar.file for jar in wanted]
@@ -82,7 +82,7 @@ class Classic:
 @contextmanager
 def running() -> Iterator[Classic]:
     """One of its own, started; it ends with the block."""
-    parts, port = jvm.ensure(), free_port()
+    parts, port = artifacts.ensure(), free_port()
     (agent,) = parts.jars("jolokia")
     (py4j,) = pyspark_jars().glob("py4j-*.jar")
     logging = sorted(pyspark_jars().glob("slf4j-api-*.jar"))

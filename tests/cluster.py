@@ -14,8 +14,8 @@ from pathlib import Path
 import pyspark
 from helpers import free_port, wait_until
 
-from deploy.embedded.process import Part, Process
-from deploy.embedded.supervisor import Supervisor
+from deploy.embedded.supervise.process import Part, Process
+from deploy.embedded.supervise.supervisor import Supervisor
 
 REQUIREMENTS = [
     line

@@ -17,10 +17,10 @@ from helpers import OPTIONAL, optional
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
-    from deploy.embedded.artemis import Artemis
-    from deploy.embedded.guarded import Guard
-    from deploy.embedded.kafka import Kafka
     from deploy.embedded.network import Network
+    from deploy.embedded.programs.artemis import Artemis
+    from deploy.embedded.programs.kafka import Kafka
+    from deploy.embedded.programs.secured import Guard
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts what runs in the background deaf to Ctrl-C, and with it all that tests start.
@@ -53,7 +53,7 @@ def _process() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
     """A Kafka with no topics: a test makes its own, under a prefix of its own. It must not end it."""
-    from deploy.embedded.kafka import Kafka  # noqa: PLC0415 -- most test runs do without it
+    from deploy.embedded.programs.kafka import Kafka  # noqa: PLC0415 -- most test runs do without it
 
     with Kafka.alone(tmp_path_factory.mktemp("kafka")) as running:
         yield running
@@ -62,7 +62,7 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
 @pytest.fixture(scope="session")
 def artemis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Artemis]:
     """An Artemis that makes queues as they are named. A test must not end it."""
-    from deploy.embedded.artemis import Artemis  # noqa: PLC0415 -- the same
+    from deploy.embedded.programs.artemis import Artemis  # noqa: PLC0415 -- the same
 
     with Artemis.alone(tmp_path_factory.mktemp("artemis")) as running:
         yield running
@@ -77,8 +77,8 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 @pytest.fixture(scope="session")
 def guard(authority: Authority, tmp_path_factory: pytest.TempPathFactory) -> Guard:
     """Server certificate, user and password of `guarded_kafka` and `guarded_artemis`."""
-    from deploy.embedded import secret  # noqa: PLC0415 -- the same
-    from deploy.embedded.guarded import Guard  # noqa: PLC0415 -- the same
+    from deploy.embedded.programs.secured import Guard  # noqa: PLC0415 -- the same
+    from deploy.embedded.supervise import secret  # noqa: PLC0415 -- the same
 
     server = authority.issue("server")
     password_file = tmp_path_factory.mktemp("guard") / "password"
@@ -89,7 +89,7 @@ def guard(authority: Authority, tmp_path_factory: pytest.TempPathFactory) -> Gua
 @pytest.fixture(scope="session")
 def guarded_kafka(guard: Guard, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
     """A Kafka that can also be reached by TLS and SCRAM-SHA-512 or PLAIN, at `guarded_bootstrap`."""
-    from deploy.embedded.kafka import Kafka  # noqa: PLC0415 -- the same
+    from deploy.embedded.programs.kafka import Kafka  # noqa: PLC0415 -- the same
 
     with Kafka.alone(tmp_path_factory.mktemp("guarded-kafka"), guard=guard) as running:
         yield running
@@ -98,7 +98,7 @@ def guarded_kafka(guard: Guard, tmp_path_factory: pytest.TempPathFactory) -> Ite
 @pytest.fixture(scope="session")
 def guarded_artemis(guard: Guard, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Artemis]:
     """An Artemis that can also be reached by TLS and PLAIN, at `guarded_url`."""
-    from deploy.embedded.artemis import Artemis  # noqa: PLC0415 -- the same
+    from deploy.embedded.programs.artemis import Artemis  # noqa: PLC0415 -- the same
 
     with Artemis.alone(tmp_path_factory.mktemp("guarded-artemis"), guard=guard) as running:
         yield running
@@ -108,7 +108,7 @@ def guarded_artemis(guard: Guard, tmp_path_factory: pytest.TempPathFactory) -> I
 def router_line(artemis: Artemis, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
     """Stand-ins A - B - C, with `artemis` by C. Who kills one starts it again and waits for the whole."""
     from deploy.embedded.network import Network  # noqa: PLC0415 -- the same
-    from deploy.embedded.supervisor import Supervisor  # noqa: PLC0415 -- the same
+    from deploy.embedded.supervise.supervisor import Supervisor  # noqa: PLC0415 -- the same
 
     with Supervisor(tmp_path_factory.mktemp("line")) as supervisor:
         yield Network(supervisor, kafka=False, artemis=artemis, stand_ins=True).start()
@@ -116,8 +116,8 @@ def router_line(artemis: Artemis, tmp_path_factory: pytest.TempPathFactory) -> I
 
 @pytest.fixture(scope="session")
 def grafana_home() -> Iterator[None]:
-    """Lets deploy.embedded.grafana find one: if need be, that of the developers' tools beside the project."""
-    from deploy.embedded import grafana  # noqa: PLC0415 -- the same
+    """Lets programs.grafana find one: if need be, that of the developers' tools beside the project."""
+    from deploy.embedded.programs import grafana  # noqa: PLC0415 -- the same
 
     with pytest.MonkeyPatch.context() as patch:
         if grafana.installation() is None:

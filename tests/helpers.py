@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import pytest
 
-from deploy.embedded.ports import free_port
+from deploy.embedded.supervise.ports import free_port
 
 __all__ = ["free_port", "missing", "optional", "wait_until"]
 

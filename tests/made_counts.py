@@ -5,10 +5,10 @@ from __future__ import annotations
 from made_rows import SECOND, START
 from prometheus_client import CollectorRegistry, generate_latest
 
-from collectors.config import Config
-from collectors.load import parse
+from collectors.config.load import parse
+from collectors.config.model import Config
+from collectors.contract.window_rows import WindowRow
 from streaming.exporter import Exporter
-from streaming.rows import WindowRow
 
 TEXT = """\
 version: 1

@@ -10,9 +10,9 @@ from helpers import free_port
 from made_rows import LENGTH, START
 from prometheus_client import CollectorRegistry
 
-from collectors.load import parse
-from collectors.telemetry import Telemetry
-from deploy.results import serve_results
+from collectors.config.load import parse
+from collectors.contract.telemetry import Telemetry
+from deploy.parts.results import serve_results
 from streaming.exporter import Exporter
 
 TEXT = """\

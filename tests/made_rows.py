@@ -7,7 +7,7 @@ from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
-from streaming.rows import Latency, LiveRow, WindowRow
+from collectors.contract.window_rows import Latency, LiveRow, WindowRow
 
 SECOND = 1_000_000_000
 START = 1_700_000_000 * SECOND

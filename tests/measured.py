@@ -9,11 +9,12 @@ from typing import Any
 
 from helpers import wait_until
 
-from collectors import load, paths, record_codec, records
-from collectors.direct import DirectSink
+from collectors.config import load, paths
+from collectors.contract import record_codec, records
+from collectors.contract.window_rows import WindowRow, decode_window
+from collectors.kafka.in_process import DirectSink
 from collectors.probe.prober import Prober, Settings
 from streaming.accounting import Accountant
-from streaming.rows import WindowRow, decode_window
 
 
 def parse(text: str) -> tuple[Any, dict[str, paths.Path]]:

@@ -10,10 +10,11 @@ from pathlib import Path
 from helpers import free_port, wait_until
 from kafka import KafkaConsumer
 
-from collectors import kafka_client, load
-from collectors.record_codec import decode
-from collectors.records import Record
-from collectors.topics import SAMPLES
+from collectors.config import load
+from collectors.contract.record_codec import decode
+from collectors.contract.records import Record
+from collectors.contract.topics import SAMPLES
+from collectors.kafka import client
 from deploy.embedded import http
 
 Written = tuple[Record, bytes, int]  # the record, its bytes, Kafka's append time in ns
@@ -57,7 +58,7 @@ def written(config: Path) -> list[Written]:
     assert settings is not None
     consumer = KafkaConsumer(
         SAMPLES.name(settings.prefix),
-        **kafka_client.client_kwargs(settings),
+        **client.client_kwargs(settings),
         auto_offset_reset="earliest",
         group_id=None,
         consumer_timeout_ms=5_000,

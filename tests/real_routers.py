@@ -12,8 +12,8 @@ import pytest
 from helpers import optional
 
 from deploy.embedded.network import Network
-from deploy.embedded.router_config import PROGRAMS, Program
-from deploy.embedded.supervisor import Supervisor
+from deploy.embedded.programs.router_config import PROGRAMS, Program
+from deploy.embedded.supervise.supervisor import Supervisor
 
 each_program = {"params": PROGRAMS, "ids": [program.name for program in PROGRAMS]}
 

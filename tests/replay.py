@@ -11,9 +11,10 @@ from typing import Any
 from proton import Message
 from scripted import reply
 
-from collectors.router import management, schema
+from collectors.amqp import management
+from collectors.router import schema
 from collectors.router.poll import Poll
-from collectors.router.view import RouterView, view
+from collectors.router.snapshot import RouterView, view
 
 CAPTURES = Path(__file__).parent / "fixtures" / "captures"
 PREFIXES = {"qdrouterd": "org.apache.qpid.dispatch.", "skrouterd": "io.skupper.router."}

@@ -11,12 +11,13 @@ from typing import Any
 from kafka import KafkaProducer, TopicPartition
 from pyspark.sql import SparkSession
 
-from collectors.batches import BoundedConsumer
-from collectors.paths import Rules
-from collectors.records import SECOND_NS
-from deploy import jvm
-from streaming import job, rows
+from collectors.config.paths import Rules
+from collectors.contract import window_rows as rows
+from collectors.contract.records import SECOND_NS
+from collectors.kafka.batches import BoundedConsumer
+from deploy.jvm import artifacts
 from streaming.accounting import Accountant
+from streaming.spark import job
 
 RULES = Rules(5 * SECOND_NS, 10 * SECOND_NS, 60 * SECOND_NS, 900 * SECOND_NS)
 
@@ -96,7 +97,7 @@ def letters(bootstrap: str, topic: str) -> list[dict[str, Any]]:
 @contextmanager
 def quick_session() -> Iterator[SparkSession]:
     """A local session of the job's kind."""
-    session = job.session(jvm.ensure().jars("spark"), local_heap="768m")
+    session = job.session(artifacts.ensure().jars("spark"), local_heap="768m")
     try:
         yield session
     finally:

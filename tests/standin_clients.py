@@ -15,7 +15,7 @@ import proton
 from proton.handlers import MessagingHandler
 from proton.reactor import AtLeastOnce, AtMostOnce, Container
 
-from deploy.standin import control
+from deploy.standin.faults import control
 
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)

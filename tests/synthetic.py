@@ -10,8 +10,8 @@ from typing import Any, get_args
 import numpy as np
 from by_hand import ledger_rows
 
-from collectors.record_codec import encode
-from collectors.records import SECOND_NS, Header, Received, Role
+from collectors.contract.record_codec import encode
+from collectors.contract.records import SECOND_NS, Header, Received, Role
 
 EPOCH = 1_700_000_000  # a whole minute
 

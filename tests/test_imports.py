@@ -15,13 +15,13 @@ _PROJECT = Path(__file__).resolve().parents[1]
 _LAYERS = ("collectors", "streaming", "dashboards", "deploy")
 # What a module may import beside its own layer, where that is less than the layer may.
 _CORE = {
-    "collectors/records.py": {"numpy"},
-    "collectors/record_codec.py": {"numpy", "pyarrow"},
+    "collectors/contract/records.py": {"numpy"},
+    "collectors/contract/record_codec.py": {"numpy", "pyarrow"},
     "streaming/histogram.py": {"numpy"},
 }
 _WITHOUT_SPARK = (
-    "collectors.record_codec",
-    "collectors.config",
+    "collectors.contract.record_codec",
+    "collectors.config.model",
     "streaming.histogram",
     "streaming.accounting",
 )
@@ -74,14 +74,14 @@ def test_the_set_up_needs_only_the_standard_library() -> None:
     """It runs on the system's Python, before anything is installed."""
     files = [
         *(_PROJECT / "deploy" / "setup").glob("*.py"),
-        *(_PROJECT / "deploy" / n for n in ("java.py", "__init__.py")),
+        *(_PROJECT / "deploy" / n for n in ("__init__.py", "jvm/__init__.py", "jvm/java.py")),
     ]
     wrong = {
         file.name: bad for file in files if (bad := _tops(file) - set(sys.stdlib_module_names) - {"deploy"})
     }
     assert wrong == {}
     ours = {name for file in files for name in _imported(file) if name.startswith("deploy")}
-    assert ours <= {"deploy.java", "deploy.setup", "deploy.setup.environment"}
+    assert ours <= {"deploy.jvm.java", "deploy.setup", "deploy.setup.environment"}
 
 
 _HEAVY = ("kafka", "numpy", "pandas", "proton", "pyarrow", "pydantic", "pyspark", "rich", "yaml")

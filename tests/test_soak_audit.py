@@ -9,8 +9,8 @@ import _audit
 import pytest
 from by_hand import ledger_rows, received_rows
 
-from collectors.record_codec import encode
-from collectors.records import Header
+from collectors.contract.record_codec import encode
+from collectors.contract.records import Header
 
 SECOND = 1_000_000_000
 HEADER: dict[str, Any] = {

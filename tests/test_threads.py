@@ -9,9 +9,9 @@ _PROJECT = Path(__file__).resolve().parents[1]
 _MAKERS = {"Thread", "ThreadPoolExecutor", "start_new_thread", "ThreadingHTTPServer", "ThreadingMixIn"}
 # Where, and what becomes of that which is raised in it.
 _SHORT_LIVED = {
-    "collectors/worker.py": "the Worker itself",
-    "collectors/probe/dial.py": "a look-up: any error is told to the loop, which dials again",
-    "collectors/http_server.py": "a connection each: answered with 500, and logged",
+    "collectors/process/worker.py": "the Worker itself",
+    "collectors/probe/engine/reconnect.py": "a look-up: any error is told to the loop, which dials again",
+    "collectors/http/server.py": "a connection each: answered with 500, and logged",
     "dashboards/grafana.py": "one question: raised in the thread that waits for the answer",
     "deploy/live_check/paths.py": "one message: raised in the thread that waits for it",
     "deploy/demo/stack.py": "the starts of parts: `result` is asked for by the one who waits for them",

@@ -9,12 +9,12 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 
-from collectors.board import Board
-from collectors.outlet import Outlet
-from collectors.pace import Stop
-from collectors.polls import Polls
-from collectors.telemetry import Telemetry
-from collectors.topics import Topic
+from collectors.contract.telemetry import Telemetry
+from collectors.contract.topics import Topic
+from collectors.polling.context import Outlet
+from collectors.polling.metric_cache import Board
+from collectors.polling.poll_metrics import Polls
+from collectors.polling.schedule import Stop
 
 # From an outlet, a stop and a place for views to a collector.
 Make = Callable[[Outlet, Stop, Callable[[Any], None]], Any]

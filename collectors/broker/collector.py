@@ -9,19 +9,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from collectors.broker import outcome, reading
-from collectors.broker.jolokia import Jolokia, JolokiaError
-from collectors.broker.reading import BrokerView, Choice
+from collectors.broker import outcome, poll
+from collectors.broker.client import Jolokia, JolokiaError
+from collectors.broker.counters import Tallied, Tally
+from collectors.broker.poll import BrokerView, Choice
 from collectors.broker.schema import Product
-from collectors.broker.tally import Tallied, Tally
-from collectors.config import Broker
-from collectors.outlet import Outlet
-from collectors.pace import Pace, Stop
-from collectors.polls import Result
-from collectors.telemetry import Telemetry
-from collectors.texts import clean
-from collectors.topics import BROKER
-from collectors.trouble import Trouble
+from collectors.config.model import Broker
+from collectors.contract.telemetry import Telemetry
+from collectors.contract.topics import BROKER
+from collectors.contract.untrusted_text import clean
+from collectors.polling.context import Outlet
+from collectors.polling.poll_metrics import Result
+from collectors.polling.schedule import Pace, Stop
+from collectors.process.trouble import Trouble
 
 _log: Final = logging.getLogger("inflight.collect")
 
@@ -89,7 +89,7 @@ class BrokerCollector:
 
     def _poll(self, until: float) -> BrokerView:
         if self._product is None:
-            self._product = reading.detected(self._jolokia.ask(reading.detection(), until))
+            self._product = poll.detected(self._jolokia.ask(poll.detection(), until))
             if self._product is None:
                 raise JolokiaError(
                     "bad_reply",
@@ -99,20 +99,20 @@ class BrokerCollector:
             self._since_census = CENSUS_POLLS
         searches = []
         if self._since_census >= CENSUS_POLLS:
-            searches = reading.census(self._product)
+            searches = poll.census(self._product)
             # The first time it is asked alone: the queues may be too many to ask for all.
             if self._polls == 0:
                 found = self._jolokia.ask(searches, until)
-                self._choice = reading.choose(self._product, self._broker.queues, found)
+                self._choice = poll.choose(self._product, self._broker.queues, found)
                 searches = []
             self._since_census = 0
-        asked = reading.requests(self._product, self._broker.queues, self._choice)
+        asked = poll.requests(self._product, self._broker.queues, self._choice)
         replies = self._jolokia.ask([*searches, *(item.request for item in asked)], until)
         if searches:
             found = replies[: len(searches)]
-            self._choice = reading.choose(self._product, self._broker.queues, found)
+            self._choice = poll.choose(self._product, self._broker.queues, found)
         now_ns = (time.time_ns(), time.monotonic_ns())
-        view = reading.read(asked, replies[len(searches) :], self._product, self._broker.queues, now_ns)
+        view = poll.read(asked, replies[len(searches) :], self._product, self._broker.queues, now_ns)
         if not view.one("broker"):
             self._product = None  # a backup that has no broker yet, or another product at the next start
             raise JolokiaError("bad_reply", f"{self._broker.jolokia} has lost the broker's MBean")

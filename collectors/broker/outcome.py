@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from collectors.board import Sample
-from collectors.broker.reading import BrokerView, Row
-from collectors.broker.tally import Counted, Tallied
-from collectors.telemetry import Telemetry, split
+from collectors.broker.counters import Counted, Tallied
+from collectors.broker.poll import BrokerView, Row
+from collectors.contract.telemetry import Telemetry, split
+from collectors.polling.metric_cache import Sample
 
 _QUEUE_GAUGES: Final = {
     "broker_queue_messages": "messages",

@@ -7,21 +7,21 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
-from collectors.amqp import MAX_FRAME_BYTES
-from collectors.paths import Path
-from collectors.probe.clock import Comparison, RunClock
-from collectors.probe.clocks import Answering, Asking
-from collectors.probe.connection import Connection
-from collectors.probe.echo import Answer
-from collectors.probe.journal import Journals
-from collectors.probe.limits import Guard, RateCap
-from collectors.probe.loop import Loop
+from collectors.amqp.options import MAX_FRAME_BYTES
+from collectors.config.paths import Path
+from collectors.contract.records import SECOND_NS
+from collectors.probe.durable.journal import Journals
+from collectors.probe.engine.connection import Connection
+from collectors.probe.engine.loop import Loop
+from collectors.probe.measure.clock import Comparison, RunClock
+from collectors.probe.measure.clock_exchange import Answering, Asking
+from collectors.probe.measure.clock_messages import Answer
+from collectors.probe.measure.guard import Guard, RateCap
+from collectors.probe.measure.schedule import Schedule
 from collectors.probe.publisher import Publisher, Sink, header_for, new_run
 from collectors.probe.receiver import Receiver
-from collectors.probe.schedule import Schedule
 from collectors.probe.sender import Sender
 from collectors.probe.specs import ReceiverSpec, SenderSpec
-from collectors.records import SECOND_NS
 
 _log: Final = logging.getLogger("inflight.probe")
 _OUTCOMES_NS: Final = 150_000_000  # after a second's end, for the outcomes of its last messages

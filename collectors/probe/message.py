@@ -13,9 +13,9 @@ from typing import Any, Final, NamedTuple
 
 from proton import Message
 
-from collectors.config import MIN_SIZE_BYTES
-from collectors.router import values
-from collectors.texts import shown
+from collectors.amqp import values
+from collectors.config.model import MIN_SIZE_BYTES
+from collectors.contract.untrusted_text import shown
 
 MAGIC: Final = b"Infl"
 VERSION: Final = 1

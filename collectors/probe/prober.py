@@ -12,20 +12,20 @@ from dataclasses import dataclass
 from pathlib import Path as File
 from typing import Final
 
-from collectors import amqp
-from collectors.config import Endpoint
-from collectors.paths import Path
-from collectors.probe.clock import STEP_NS
-from collectors.probe.connection import Connection
+from collectors.amqp import options
+from collectors.config.model import Endpoint
+from collectors.config.paths import Path
+from collectors.probe.durable.journal import FileJournals, Journals, MemoryJournals
 from collectors.probe.ends import Ends, SendingEnd
-from collectors.probe.journal import FileJournals, Journals, MemoryJournals
-from collectors.probe.limits import RateCap
-from collectors.probe.loop import Loop
-from collectors.probe.parting import Parting
+from collectors.probe.engine.connection import Connection
+from collectors.probe.engine.loop import Loop
+from collectors.probe.engine.parting import Parting
+from collectors.probe.measure.clock import STEP_NS
+from collectors.probe.measure.guard import RateCap
 from collectors.probe.publisher import Sink, new_run
 from collectors.probe.receiver import Receiver
 from collectors.probe.specs import receiver_specs, sender_specs
-from collectors.worker import Worker
+from collectors.process.worker import Worker
 
 _log: Final = logging.getLogger("inflight.probe")
 _CLOSE_SECONDS: Final = 1.0
@@ -248,5 +248,5 @@ class Prober:
         self.loop.stop()
 
 
-def _peers(endpoint: Endpoint) -> list[amqp.Options]:
-    return [amqp.options(url, endpoint.tls, endpoint.sasl) for url in endpoint.url]
+def _peers(endpoint: Endpoint) -> list[options.Options]:
+    return [options.options(url, endpoint.tls, endpoint.sasl) for url in endpoint.url]

@@ -6,11 +6,11 @@ import secrets
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
 
-from collectors.paths import Path
-from collectors.probe.arrivals import Group
-from collectors.probe.ledger import Second
-from collectors.record_codec import encode
-from collectors.records import Gap, Header, Kind, Ledger, Received, Role
+from collectors.config.paths import Path
+from collectors.contract.record_codec import encode
+from collectors.contract.records import Gap, Header, Kind, Ledger, Received, Role
+from collectors.probe.measure.arrivals import Group
+from collectors.probe.measure.ledger import Second
 
 
 class Sink(Protocol):

@@ -11,11 +11,14 @@ import numpy as np
 from cproton_ffi import ffi, lib
 from proton.reactor import DurableSubscription, Selector
 
-from collectors.paths import Path
-from collectors.probe.arrivals import FLAG_REDELIVERED, Arrivals
-from collectors.probe.attachment import Attachment
-from collectors.probe.clock import Comparison, RunClock
-from collectors.probe.connection import Connection
+from collectors.config.paths import Path
+from collectors.contract.records import Clock, flow_hash
+from collectors.probe.durable.row_store import RowStore
+from collectors.probe.engine.connection import Connection
+from collectors.probe.measure.arrivals import FLAG_REDELIVERED, Arrivals
+from collectors.probe.measure.clock import Comparison, RunClock
+from collectors.probe.measure.link_uptime import Attachment
+from collectors.probe.measure.standstill import Watch
 from collectors.probe.message import (
     COUNTED_BYTES,
     MAGIC,
@@ -27,9 +30,6 @@ from collectors.probe.message import (
     trace_of,
 )
 from collectors.probe.publisher import Publisher
-from collectors.probe.rows import RowStore
-from collectors.probe.watch import Watch
-from collectors.records import Clock, flow_hash
 
 _LARGEST_BYTES: Final = 1 << 26
 _MAX_HEADS: Final = 256

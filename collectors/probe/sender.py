@@ -12,21 +12,21 @@ import cproton as c
 from cproton_ffi import ffi, lib
 from proton import Link as EngineLink
 
-from collectors.paths import Path
-from collectors.probe.attachment import Attachment
-from collectors.probe.backlog import Backlog
-from collectors.probe.clock import RunClock
-from collectors.probe.connection import Connection
-from collectors.probe.journal import LedgerJournal
-from collectors.probe.lag import Lag
-from collectors.probe.ledger import CODES, PRESETTLED, UNSETTLED, SenderLedger
-from collectors.probe.limits import Guard, RateCap
-from collectors.probe.loop import Loop, Timer
+from collectors.config.paths import Path
+from collectors.contract.records import SECOND_NS, UnsentReason, flow_hash
+from collectors.probe.durable.journal import LedgerJournal
+from collectors.probe.durable.socket_watermark import Written
+from collectors.probe.engine.connection import Connection
+from collectors.probe.engine.loop import Loop, Timer
+from collectors.probe.measure.backlog import Backlog
+from collectors.probe.measure.clock import RunClock
+from collectors.probe.measure.guard import Guard, RateCap
+from collectors.probe.measure.ledger import CODES, PRESETTLED, UNSETTLED, SenderLedger
+from collectors.probe.measure.link_uptime import Attachment
+from collectors.probe.measure.schedule import Schedule
+from collectors.probe.measure.send_delay import Lag
 from collectors.probe.message import Body, Properties, Template, sizes
 from collectors.probe.publisher import Publisher
-from collectors.probe.schedule import Schedule
-from collectors.probe.written import Written
-from collectors.records import SECOND_NS, UnsentReason, flow_hash
 
 _TICK_NS: Final = 500_000  # what is due within it goes out together
 _BURST: Final = 1_000  # messages in one go, then the socket's turn

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from collectors.paths import Path
+from collectors.config.paths import Path
 
 
 @dataclass(frozen=True, slots=True)

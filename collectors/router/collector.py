@@ -8,18 +8,18 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from collectors import amqp
-from collectors.config import Mesh
-from collectors.outlet import Outlet
-from collectors.pace import Pace, Stop
-from collectors.polls import Result
+from collectors.amqp import options
+from collectors.config.model import Mesh
+from collectors.config.secrets import SecretError
+from collectors.polling.context import Outlet
+from collectors.polling.poll_metrics import Result
+from collectors.polling.schedule import Pace, Stop
+from collectors.process.trouble import Trouble
+from collectors.process.worker import Worker, joined
+from collectors.router.client import Wire, WireError
+from collectors.router.exchange import poll_once
 from collectors.router.mesh import MeshState, MeshView
 from collectors.router.poll import Poll
-from collectors.router.session import poll_once
-from collectors.router.wire import Wire, WireError
-from collectors.secrets import SecretError
-from collectors.trouble import Trouble
-from collectors.worker import Worker, joined
 
 _log: Final = logging.getLogger("inflight.collect")
 
@@ -82,7 +82,7 @@ class _Eye:
                 self._watch()
             except WireError as error:
                 self._failed(error.failure, str(error))
-            except (amqp.AmqpOptionsError, SecretError) as error:
+            except (options.AmqpOptionsError, SecretError) as error:
                 self._failed("auth" if isinstance(error, SecretError) else "tls", str(error))
             except Exception:  # noqa: BLE001 -- one mesh's error must not end its watching
                 _log.exception("mesh %s: an unexpected error; starting over", self._name)
@@ -90,7 +90,7 @@ class _Eye:
 
     def _watch(self) -> None:
         wire = Wire(
-            amqp.options(self._url, self._mesh.tls, self._mesh.login(self._url)),
+            options.options(self._url, self._mesh.tls, self._mesh.login(self._url)),
             min(CONNECT_SECONDS, max(1.0, self._pace.deadline_seconds)),
             self._stop.socket,
         )

@@ -11,17 +11,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from collectors.config import Mesh
-from collectors.outlet import Outlet
-from collectors.router import publish, samples
+from collectors.config.model import Mesh
+from collectors.contract.topics import ROUTER
+from collectors.polling.context import Outlet
+from collectors.router import metrics, records
+from collectors.router.counters import Tallied, Tally
 from collectors.router.eyes import CutOff, Eyes
 from collectors.router.poll import Asked, Kind, Known, Poll
-from collectors.router.rows import Table
+from collectors.router.replies import Table
 from collectors.router.schema import FLAVOURS, Flavour
-from collectors.router.tally import Tallied, Tally
+from collectors.router.snapshot import RouterView, view
 from collectors.router.topology import Graph, Topology
-from collectors.router.view import RouterView, view
-from collectors.topics import ROUTER
 
 _log: Final = logging.getLogger("inflight.collect")
 
@@ -131,9 +131,9 @@ class MeshState:
             seen.graph.routers = dict.fromkeys(seen.down, False)
             board = [("router_up", (self._name, router), 0.0) for router in seen.down]
             self._outlet.board.put(
-                self._name, [("mesh_up", (self._name,), 0.0), *samples.of_urls(self._name, seen.urls), *board]
+                self._name, [("mesh_up", (self._name,), 0.0), *metrics.of_urls(self._name, seen.urls), *board]
             )
-            self._outlet.publish(ROUTER, publish.of_mesh(self._outlet.site, seen, self._polls))
+            self._outlet.publish(ROUTER, records.of_mesh(self._outlet.site, seen, self._polls))
             self._seen(seen)
 
     def _judge(self, seen: MeshView, steady_ns: int) -> None:
@@ -158,7 +158,7 @@ class MeshState:
 
     def _publish(self, seen: MeshView) -> None:
         self._polls += 1
-        for record in publish.records(self._outlet.site, seen, self._polls):
+        for record in records.records(self._outlet.site, seen, self._polls):
             self._outlet.publish(ROUTER, record)
         self._seen(seen)
 
@@ -244,16 +244,16 @@ class MeshState:
                 continue
             board.put(
                 (self._name, router),
-                functools.partial(samples.of_router, self._name, found, tallied, self._mesh.links),
+                functools.partial(metrics.of_router, self._name, found, tallied, self._mesh.links),
                 for_seconds,
             )
         board.put(
             self._name,
             [
                 ("mesh_up", (self._name,), 1.0),
-                *samples.of_mesh(self._name, seen.graph, self._between),
-                *samples.of_urls(self._name, seen.urls),
-                *samples.of_cut_off(self._name, seen.cut_off),
+                *metrics.of_mesh(self._name, seen.graph, self._between),
+                *metrics.of_urls(self._name, seen.urls),
+                *metrics.of_cut_off(self._name, seen.cut_off),
                 *(
                     ("collector_omitted_series", ("router", self._name, entity), float(count))
                     for entity, count in omitted.items()

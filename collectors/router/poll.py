@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final, Literal, NamedTuple
 
-from collectors.router import management, schema
-from collectors.router.management import Nodes, Query, Reply, Request
-from collectors.router.rows import BadReply, Refused, Table, parse
+from collectors.amqp import management
+from collectors.amqp.management import Nodes, Query, Reply, Request
+from collectors.router import schema
+from collectors.router.replies import BadReply, Refused, Table, parse
 from collectors.router.schema import Entity, Flavour
 
 # A router drops presettled messages, which replies are, once more than a link's capacity wait: 250 unless

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from collectors.router.view import RouterView
+from collectors.router.snapshot import RouterView
 
 REMEMBER_NS: Final = 900_000_000_000  # a link that went is told as down for so long
 MAX_EDGES: Final = 10_000  # links that are known at a time; others are left out

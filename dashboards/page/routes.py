@@ -7,11 +7,11 @@ from importlib import resources
 from pathlib import PurePath
 from typing import Final
 
-from collectors.http_server import Response, Route, for_known_names
+from collectors.http.server import Response, Route, for_known_names
 from dashboards.page.feed import Feed
 from dashboards.page.runbook import html
 from streaming.exporter import Exporter
-from streaming.exporter.view import snapshot
+from streaming.exporter.page_data import snapshot
 
 _KINDS: Final = {
     ".html": "text/html; charset=utf-8",

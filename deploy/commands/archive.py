@@ -12,11 +12,11 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from collectors.records import NUMBERS_BELOW
-from collectors.units import duration_ns
+from collectors.config.units import duration_ns
+from collectors.contract.records import NUMBERS_BELOW
 from deploy.errors import Problem
-from streaming.archive_read import ArchiveError, Question, read
-from streaming.archive_text import as_csv, as_hlog, moment
+from streaming.archive.read import ArchiveError, Question, read
+from streaming.archive.text import as_csv, as_hlog, moment
 
 _SHOWN: Final = 1_000  # rows of a table on a screen
 _TEXTS: Final[Mapping[str, Callable[[Iterable[Mapping[str, Any]]], Iterator[str]]]] = {

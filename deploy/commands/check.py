@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from collectors import load, paths
+from collectors.config import load, paths
 from deploy.errors import Finding
 
 

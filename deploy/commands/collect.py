@@ -10,23 +10,23 @@ from typing import Final
 import click
 from prometheus_client import CollectorRegistry
 
-from collectors.board import Board
-from collectors.config import Config
-from collectors.exposition import Exposition, ListenError
-from collectors.fleet import Fleet
-from collectors.kafka_client import KafkaSetupError, create_topics
-from collectors.pace import Stop
-from collectors.probe.slot import Slot
-from collectors.secrets import SecretError
-from collectors.sink import KafkaSink
-from collectors.spool import Spool
-from collectors.telemetry import Telemetry
-from collectors.topics import BROKER, ROUTER, Topic
-from collectors.worker import joined
+from collectors.config.model import Config
+from collectors.config.secrets import SecretError
+from collectors.contract.telemetry import Telemetry
+from collectors.contract.topics import BROKER, ROUTER, Topic
+from collectors.http.monitoring import Exposition, ListenError
+from collectors.kafka.client import KafkaSetupError, create_topics
+from collectors.kafka.sink import KafkaSink
+from collectors.kafka.spool import Spool
+from collectors.polling.metric_cache import Board
+from collectors.polling.schedule import Stop
+from collectors.probe.durable.state_folder import Slot
+from collectors.process.worker import joined
+from collectors.runner import Fleet
 from deploy.errors import Problem
 from deploy.options import LISTEN, config_option, load_config, no_state, site_option
-from deploy.probing import SinkMetrics
-from deploy.results import add_build_info
+from deploy.parts.probing import SinkMetrics
+from deploy.parts.results import add_build_info
 from deploy.signals import stop_on_signals
 
 _log: Final = logging.getLogger("inflight.collect")

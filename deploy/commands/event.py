@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from collectors import events
+from collectors.contract import events
 from deploy.errors import Problem
 from deploy.options import DURATION, config_option, load_config
 
@@ -37,9 +37,9 @@ def command(
     until_ns = None if duration_ns is None else now_ns + duration_ns
     data = events.encode(events.Event(now_ns, until_ns, kind, paths, text))
     # Imported here: `--help` must not load Kafka.
-    from collectors.kafka_client import KafkaSetupError, put  # noqa: PLC0415
-    from collectors.secrets import SecretError  # noqa: PLC0415
-    from collectors.topics import EVENTS  # noqa: PLC0415
+    from collectors.config.secrets import SecretError  # noqa: PLC0415
+    from collectors.contract.topics import EVENTS  # noqa: PLC0415
+    from collectors.kafka.client import KafkaSetupError, put  # noqa: PLC0415
 
     try:
         events.decode(data)

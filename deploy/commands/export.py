@@ -10,17 +10,17 @@ from typing import Final
 import click
 from prometheus_client import CollectorRegistry
 
-from collectors.exposition import ListenError
-from collectors.kafka_client import KafkaSetupError
-from collectors.secrets import SecretError
-from collectors.worker import Worker, joined
+from collectors.config.secrets import SecretError
+from collectors.http.monitoring import ListenError
+from collectors.kafka.client import KafkaSetupError
+from collectors.process.worker import Worker, joined
 from deploy.errors import Problem
 from deploy.options import LISTEN, config_option, load_config, no_state
-from deploy.results import add_build_info, serve_results
+from deploy.parts.results import add_build_info, serve_results
 from deploy.signals import stop_on_signals
 from streaming.exporter import Exporter
 from streaming.exporter.consumer import Consumer
-from streaming.exporter.saved import NewerState, StateFile
+from streaming.exporter.state_file import NewerState, StateFile
 
 _log: Final = logging.getLogger("inflight.exporter")
 _END_SECONDS: Final = 5.0

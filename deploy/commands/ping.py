@@ -12,19 +12,19 @@ from typing import Any, Final
 import click
 from pydantic import ValidationError
 
-from collectors import config, units
-from collectors.config import MAX_CREDIT, MECHANISMS, Endpoint, Sasl, Tls, message_size, time_to_live
+from collectors.config import model, units
+from collectors.config.model import MAX_CREDIT, MECHANISMS, Endpoint, Sasl, Tls, message_size, time_to_live
 from deploy.errors import Problem
 from deploy.options import DURATION, Unit, check_login
-from deploy.ping import files, pinging, show
+from deploy.ping import files, run, show
 from deploy.ping.echoing import EchoingPeer
-from deploy.ping.tally import Tally
+from deploy.ping.results import Tally
 from deploy.signals import stop_on_signals
 
 _RATE = Unit("rate", units.rate_profile)
 _SIZE = Unit("size", message_size)
 _TTL = Unit("duration", time_to_live)
-_ADDRESS = Unit("address", lambda value: config.address(str(value)))
+_ADDRESS = Unit("address", lambda value: model.address(str(value)))
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
@@ -99,7 +99,7 @@ def command(url: str, address: str, **options: Any) -> None:
         _echo(sender, address, stop)
         return
     ping_pong = options["ping_pong"]
-    wish = pinging.Wish(
+    wish = run.Wish(
         sender=sender,
         receiver=_endpoint(options["receive_url"], options["receive_login"] or _NOBODY, options)
         if options["receive_url"]
@@ -120,8 +120,8 @@ def command(url: str, address: str, **options: Any) -> None:
         connect_seconds=options["connect_timeout"] / 1e9,
     )
     _try_files(options)
-    tally = Tally(pinging.path_of(wish), keep_samples=options["samples"] is not None)
-    obstacle = pinging.run(wish, tally, stop, say=pinging.terminal_line)
+    tally = Tally(run.path_of(wish), keep_samples=options["samples"] is not None)
+    obstacle = run.run(wish, tally, stop, say=run.terminal_line)
     if sys.stderr.isatty():
         sys.stderr.write("\r\x1b[K")
     found = tally.summary(ping_pong=ping_pong)

@@ -10,19 +10,19 @@ from typing import Final
 import click
 from prometheus_client import CollectorRegistry
 
-from collectors.exposition import Exposition, ListenError
-from collectors.kafka_client import KafkaSetupError, create_topics
+from collectors.config.secrets import SecretError
+from collectors.http.monitoring import Exposition, ListenError
+from collectors.kafka.client import KafkaSetupError, create_topics
+from collectors.kafka.sink import KafkaSink
+from collectors.kafka.spool import Spool
+from collectors.probe.durable.recovery import recover
+from collectors.probe.durable.state_folder import EndTaken, Slot
 from collectors.probe.prober import Prober, Settings
-from collectors.probe.recovery import recover
-from collectors.probe.slot import EndTaken, Slot
-from collectors.secrets import SecretError
-from collectors.sink import KafkaSink
-from collectors.spool import Spool
-from collectors.worker import joined
+from collectors.process.worker import joined
 from deploy.errors import Problem
 from deploy.options import LISTEN, config_option, load_config, no_state, site_option
-from deploy.probing import ProbeMetrics, SinkMetrics, choose, end_names, spool_bytes, until_stopped
-from deploy.results import add_build_info
+from deploy.parts.probing import ProbeMetrics, SinkMetrics, choose, end_names, spool_bytes, until_stopped
+from deploy.parts.results import add_build_info
 from deploy.signals import stop_on_signals
 
 _log: Final = logging.getLogger("inflight.probe")

@@ -13,22 +13,22 @@ from typing import Final
 import click
 from prometheus_client import CollectorRegistry
 
-from collectors.direct import DirectSink
-from collectors.exposition import ListenError
-from collectors.fleet import Fleet
+from collectors.config.secrets import SecretError
+from collectors.contract.window_rows import CLASSES
+from collectors.http.monitoring import ListenError
+from collectors.kafka.in_process import DirectSink
 from collectors.probe.prober import Prober, Settings
-from collectors.secrets import SecretError
-from collectors.worker import joined
+from collectors.process.worker import joined
+from collectors.runner import Fleet
 from deploy.errors import Problem
-from deploy.in_process import InProcess
 from deploy.options import LISTEN, config_option, load_config, site_option
+from deploy.parts.in_process import InProcess
+from deploy.parts.probing import ProbeMetrics, choose, until_stopped
+from deploy.parts.results import add_build_info, serve_results
 from deploy.ping.figures import milliseconds
-from deploy.probing import ProbeMetrics, choose, until_stopped
-from deploy.results import add_build_info, serve_results
 from deploy.signals import stop_on_signals
 from streaming.exporter import Exporter
 from streaming.exporter.path import Path as PathShown
-from streaming.rows import CLASSES
 
 _log: Final = logging.getLogger("inflight.run")
 _LINE_SECONDS: Final = 1.0

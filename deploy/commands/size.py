@@ -6,7 +6,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from collectors.units import duration_ns, rate_per_second
+from collectors.config.units import duration_ns, rate_per_second
 from deploy.errors import Problem
 from streaming.sizing import need
 

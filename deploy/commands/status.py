@@ -16,9 +16,9 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from collectors.broker.collector import BrokerSeen
-from collectors.config import MECHANISMS, Config
-from collectors.fleet import Fleet
+from collectors.config.model import MECHANISMS, Config
 from collectors.router.mesh import MeshView
+from collectors.runner import Fleet
 from deploy import logs
 from deploy.errors import Problem
 from deploy.options import check_login, load_config

@@ -14,12 +14,12 @@ from typing import Any, Final
 
 import click
 
-from collectors.exposition import ListenError
-from collectors.private import private_folder
-from deploy import jvm
+from collectors.http.monitoring import ListenError
+from collectors.process.private_files import private_folder
 from deploy.errors import Problem
-from deploy.job_settings import job_options, job_settings
+from deploy.jvm import artifacts
 from deploy.options import config_option, load_config, no_state
+from deploy.parts.job_settings import job_options, job_settings
 from deploy.signals import stop_on_signals
 
 _log: Final = logging.getLogger("inflight.stream")
@@ -52,13 +52,13 @@ def command(config_file: Path, heap: str, cores: int | None, **options: Any) -> 
         raise Problem(f"--heap {heap}: write it like 768m or 2g")
     stop = threading.Event()
     stop_on_signals(stop)
-    parts = jvm.ensure()
+    parts = artifacts.ensure()
     # Imported here: `inflight stream --help` needs no Spark.
     from py4j.protocol import Py4JError, Py4JNetworkError  # noqa: PLC0415
 
-    from streaming import job, service  # noqa: PLC0415
-    from streaming.checkpoint import CheckpointError  # noqa: PLC0415
-    from streaming.kafka_options import AccessError  # noqa: PLC0415
+    from streaming.spark import job, service  # noqa: PLC0415
+    from streaming.spark.checkpoint import CheckpointError  # noqa: PLC0415
+    from streaming.spark.kafka_options import AccessError  # noqa: PLC0415
 
     spark = job.session(parts.jars("spark"), local_heap=heap, master=f"local[{cores or '*'}]")
     stop_on_signals(stop)  # again: Spark has set a handler of its own

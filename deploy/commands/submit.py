@@ -11,11 +11,12 @@ from typing import Any, Final
 
 import click
 
-from collectors.private import private_folder
-from deploy import jvm, package
+from collectors.process.private_files import private_folder
 from deploy.errors import Problem
-from deploy.job_settings import job_options, job_settings
+from deploy.jvm import artifacts
 from deploy.options import config_option, load_config
+from deploy.parts.job_settings import job_options, job_settings
+from deploy.spark_submit import package
 
 _log: Final = logging.getLogger("inflight.stream")
 
@@ -83,7 +84,7 @@ def _argv(
 ) -> list[str]:
     import pyspark  # noqa: PLC0415 -- `--help` needs no Spark
 
-    from streaming import submit  # noqa: PLC0415 -- the same
+    from streaming.spark import submit  # noqa: PLC0415 -- the same
 
     # Where Spark is installed for itself, its own command knows its configuration.
     home = Path(os.environ.get("SPARK_HOME") or pyspark.__path__[0])
@@ -97,7 +98,7 @@ def _argv(
         str(home / "bin" / "spark-submit"),
         *(("--master", master) if master else ()),
         *(part for key, value in confs.items() for part in ("--conf", f"{key}={value}")),
-        *("--jars", ",".join(str(jar) for jar in jvm.ensure().jars("spark"))),
+        *("--jars", ",".join(str(jar) for jar in artifacts.ensure().jars("spark"))),
         *("--py-files", str(code), "--files", str(told)),
         *options,
         *(str(submit.__file__), str(told)),

@@ -14,14 +14,14 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from collectors import http_client
-from collectors.config import http_url
-from collectors.http_server import NO_PAGE
-from collectors.texts import shown
-from collectors.worker import Worker
-from dashboards.keys import Keys
-from dashboards.terminal import SORTS, Choice, around, screen, selected
-from dashboards.viewer import Viewer
+from collectors.config.model import http_url
+from collectors.contract.untrusted_text import shown
+from collectors.http import client
+from collectors.http.server import NO_PAGE
+from collectors.process.worker import Worker
+from dashboards.terminal.controls import Viewer
+from dashboards.terminal.keys import Keys
+from dashboards.terminal.table import SORTS, Choice, around, screen, selected
 from deploy.errors import Problem
 from deploy.signals import stop_on_signals
 
@@ -65,7 +65,7 @@ def command(url: str, sort: str, filter_: str, *, once: bool) -> None:
 def fetch(url: str) -> dict[str, Any]:
     """The exporter's state; OSError or ValueError where there is none."""
     until = time.monotonic() + _TIMEOUT_SECONDS
-    answer = http_client.get(f"{url.rstrip('/')}/api/state", until, **{NO_PAGE: "top"})
+    answer = client.get(f"{url.rstrip('/')}/api/state", until, **{NO_PAGE: "top"})
     if answer.status != _OK:
         # It may say why, and where else to ask.
         said = answer.headers.get("location") or answer.body[:_REASON_BYTES].decode("utf-8", "replace")

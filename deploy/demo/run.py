@@ -15,13 +15,13 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from dashboards.terminal import screen
-from deploy import jvm
-from deploy.demo import books, story
+from dashboards.terminal.table import screen
+from deploy.demo import audit, story
 from deploy.demo.stack import Stack
 from deploy.embedded import http
-from deploy.embedded.process import Interrupted
-from deploy.embedded.supervisor import Supervisor
+from deploy.embedded.supervise.process import Interrupted
+from deploy.embedded.supervise.supervisor import Supervisor
+from deploy.jvm import artifacts
 from deploy.signals import stop_on_signals
 
 _REFRESH_SECONDS = 1.0
@@ -34,7 +34,7 @@ def run(*, seconds: int | None, fault: bool, json_file: Path | None, state_dir: 
     console = Console(stderr=False)
     stopping = threading.Event()
     stop_on_signals(stopping)
-    jvm.ensure()  # set-up, where it has not been done: not a part of the start
+    artifacts.ensure()  # set-up, where it has not been done: not a part of the start
     began = time.monotonic()
     with Supervisor(state_dir, stopping=stopping.is_set) as supervisor:
         stack = Stack(
@@ -76,11 +76,11 @@ def _tell_story(stack: Stack, stopping: threading.Event, shown: _Screen) -> None
             _log.exception("the story of the fault broke off")
 
 
-def _settle(supervisor: Supervisor, stack: Stack) -> books.Books:
+def _settle(supervisor: Supervisor, stack: Stack) -> audit.Books:
     """End the probes, so that nothing more is sent, and wait for the last rows."""
     probe = next(process for process in supervisor.parts if process.part.name == "probe")
     probe.stop()
-    return books.wait_balanced(stack.network.kafka.bootstrap, stack.network.prefix, _BALANCE_SECONDS)
+    return audit.wait_balanced(stack.network.kafka.bootstrap, stack.network.prefix, _BALANCE_SECONDS)
 
 
 class _Screen:

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import dashboards
 from deploy.demo.config import write_config
-from deploy.embedded import grafana, http, prometheus
+from deploy.embedded import http
 from deploy.embedded.network import Network
-from deploy.embedded.ports import LOOPBACK, free_port
-from deploy.embedded.process import Part, Process
-from deploy.embedded.stand_in import StandIn
-from deploy.embedded.supervisor import Supervisor
+from deploy.embedded.programs import grafana, prometheus
+from deploy.embedded.programs.stand_in import StandIn
+from deploy.embedded.supervise.ports import LOOPBACK, free_port
+from deploy.embedded.supervise.process import Part, Process
+from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.errors import Problem
 
 Say = Callable[[str], None]

@@ -6,9 +6,9 @@ import threading
 import time
 from collections.abc import Callable
 
-from collectors import events, topics
-from collectors.config import Kafka
-from collectors.kafka_client import put
+from collectors.config.model import Kafka
+from collectors.contract import events, topics
+from collectors.kafka.client import put
 from deploy.demo.stack import Stack
 
 _VICTIM = "B"

@@ -8,8 +8,8 @@ import time
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from collectors import http_client
-from collectors.http_client import Answer, HttpClient
+from collectors.http import client as http_client
+from collectors.http.client import Answer, HttpClient
 
 _TIMEOUT_SECONDS: Final = 2.0
 _REDIRECTIONS: Final = 300

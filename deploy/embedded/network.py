@@ -13,14 +13,14 @@ from __future__ import annotations
 import time
 from typing import Any, Self
 
-from deploy.embedded.artemis import Artemis
-from deploy.embedded.kafka import Kafka
-from deploy.embedded.ports import LOOPBACK
-from deploy.embedded.process import Interrupted
-from deploy.embedded.router_config import Broker, RouterSpec
-from deploy.embedded.routers import RealRouter, Router, real_program
-from deploy.embedded.stand_in import Flavour, StandIn
-from deploy.embedded.supervisor import Supervisor
+from deploy.embedded.programs.artemis import Artemis
+from deploy.embedded.programs.kafka import Kafka
+from deploy.embedded.programs.router_config import Broker, RouterSpec
+from deploy.embedded.programs.routers import RealRouter, Router, real_program
+from deploy.embedded.programs.stand_in import Flavour, StandIn
+from deploy.embedded.supervise.ports import LOOPBACK
+from deploy.embedded.supervise.process import Interrupted
+from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.errors import Problem
 
 MESH = "demo"

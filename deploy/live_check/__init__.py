@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import click
 
-from collectors.config import Config
-from collectors.texts import shown
+from collectors.config.model import Config
+from collectors.contract.untrusted_text import shown
 from deploy import logs
 from deploy.errors import Finding
 from deploy.live_check.brokers import check_brokers

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from collectors import paths
-from collectors.broker import objectname, reading, schema
-from collectors.broker.jolokia import Jolokia, JolokiaError, Read
-from collectors.config import Broker, Config
+from collectors.broker import object_names, poll, schema
+from collectors.broker.client import Jolokia, JolokiaError, Read
+from collectors.config import paths
+from collectors.config.model import Broker, Config
 from deploy.live_check import fixes
 from deploy.live_check.result import Checked
 
@@ -31,16 +31,14 @@ def _check(config: Config, name: str, broker: Broker) -> Iterator[Checked]:
     until = time.monotonic() + _SECONDS
     addresses = sorted({path.receive_address for path in paths.resolve(config).values() if path.via == name})
     try:
-        replies = client.ask(reading.detection(), until)
-        product = reading.detected(replies)
+        replies = client.ask(poll.detection(), until)
+        product = poll.detected(replies)
         if product is None:
             text = "has neither Artemis' nor ActiveMQ Classic's MBeans"
             yield fixes.failed(what, text, fixes.of_broker("bad_reply", name, ""))
             return
-        asked = reading.requests(product, broker.queues, reading.Choice())
-        view = reading.read(
-            asked, client.ask([i.request for i in asked], until), product, broker.queues, (0, 0)
-        )
+        asked = poll.requests(product, broker.queues, poll.Choice())
+        view = poll.read(asked, client.ask([i.request for i in asked], until), product, broker.queues, (0, 0))
         queues = [_queue(address) for address in addresses] if product is schema.ARTEMIS else []
         settings = client.ask(queues, until) if queues else []
     except JolokiaError as error:
@@ -58,7 +56,7 @@ def _check(config: Config, name: str, broker: Broker) -> Iterator[Checked]:
 
 
 def _queue(address: str) -> Read:
-    quoted = objectname.quote(address)
+    quoted = object_names.quote(address)
     return Read(schema.ARTEMIS.queue.pattern.format(queue=quoted), _LEFT_ALONE)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from collectors.polls import Result
+from collectors.polling.poll_metrics import Result
 from deploy.live_check.result import Checked
 
 RIGHTS: Final = "deploy/rights/README.md has the whole of it"

@@ -10,13 +10,14 @@ from typing import Final, Literal
 from kafka.admin import KafkaAdminClient
 from kafka.errors import KafkaError, TopicAuthorizationFailedError, UnknownTopicOrPartitionError
 
-from collectors import config as config_of
-from collectors import topic_settings, topics
-from collectors.config import Config
-from collectors.kafka_causes import explain
-from collectors.kafka_client import KafkaSetupError, client_kwargs
-from collectors.secrets import SecretError
-from collectors.topics import Topic
+from collectors.config import model as config_of
+from collectors.config.model import Config
+from collectors.config.secrets import SecretError
+from collectors.contract import topics
+from collectors.contract.topics import Topic
+from collectors.kafka import topic_settings
+from collectors.kafka.causes import explain
+from collectors.kafka.client import KafkaSetupError, client_kwargs
 from deploy.live_check import fixes
 from deploy.live_check.result import Checked
 

@@ -6,14 +6,14 @@ import itertools
 import time
 from collections.abc import Iterator
 
-from collectors import amqp
-from collectors.config import Config, Mesh
+from collectors.amqp import options
+from collectors.config.model import Config, Mesh
+from collectors.config.secrets import SecretError
+from collectors.router.client import Wire, WireError
+from collectors.router.exchange import poll_once
 from collectors.router.poll import Poll
-from collectors.router.session import poll_once
+from collectors.router.snapshot import view
 from collectors.router.topology import Topology
-from collectors.router.view import view
-from collectors.router.wire import Wire, WireError
-from collectors.secrets import SecretError
 from deploy.live_check import fixes
 from deploy.live_check.result import Checked
 
@@ -29,7 +29,7 @@ def check_meshes(config: Config) -> Iterator[Checked]:
 
 def _check(what: str, mesh: Mesh, url: str) -> Iterator[Checked]:
     try:
-        wire = Wire(amqp.options(url, mesh.tls, mesh.login(url)), _SECONDS)
+        wire = Wire(options.options(url, mesh.tls, mesh.login(url)), _SECONDS)
         try:
             polled = poll_once(wire, Poll(wire.guess, {}, itertools.count()), time.monotonic() + _SECONDS)
         finally:
@@ -37,7 +37,7 @@ def _check(what: str, mesh: Mesh, url: str) -> Iterator[Checked]:
     except WireError as error:
         yield fixes.failed(what, str(error), fixes.of_mesh(error.failure))
         return
-    except (amqp.AmqpOptionsError, SecretError) as error:
+    except (options.AmqpOptionsError, SecretError) as error:
         yield fixes.failed(what, str(error), "put the file right, or the config that names it")
         return
     if polled.local.failure:

@@ -13,10 +13,10 @@ from typing import Any, Final, Literal
 from proton import Message, ProtonException, Timeout
 from proton.utils import BlockingConnection, LinkDetached, SendException
 
-from collectors import amqp
-from collectors.config import Config, Endpoint
-from collectors.paths import Path, resolve
-from collectors.secrets import SecretError
+from collectors.amqp import options
+from collectors.config.model import Config, Endpoint
+from collectors.config.paths import Path, resolve
+from collectors.config.secrets import SecretError
 from deploy.live_check import fixes
 from deploy.live_check.result import Checked
 
@@ -62,7 +62,7 @@ def _logins(name: str, endpoint: Endpoint) -> Iterator[Checked]:
         what = f"endpoint {name} at {url}"
         try:
             connection = _connect(url, endpoint)
-        except (amqp.AmqpOptionsError, SecretError) as error:
+        except (options.AmqpOptionsError, SecretError) as error:
             yield fixes.failed(what, str(error), "put the file right, or the config that names it")
         except (ProtonException, OSError) as error:
             text = str(error) or type(error).__name__
@@ -73,7 +73,7 @@ def _logins(name: str, endpoint: Endpoint) -> Iterator[Checked]:
 
 
 def _connect(url: str, endpoint: Endpoint) -> BlockingConnection:
-    kwargs = amqp.options(url, endpoint.tls, endpoint.sasl).container_kwargs()
+    kwargs = options.options(url, endpoint.tls, endpoint.sasl).container_kwargs()
     return BlockingConnection(timeout=_SECONDS, **kwargs)
 
 

@@ -7,14 +7,14 @@ from typing import Final
 
 from proton import Message
 
-from collectors import amqp
-from collectors.config import Endpoint
-from collectors.probe.connection import Connection
-from collectors.probe.echo import echo
-from collectors.probe.loop import Loop
+from collectors.amqp import options
+from collectors.config.model import Endpoint
+from collectors.probe.engine.connection import Connection
+from collectors.probe.engine.loop import Loop
+from collectors.probe.engine.side_links import Inlet, Outlet
+from collectors.probe.measure.clock_messages import echo
 from collectors.probe.publisher import new_run
-from collectors.probe.side import Inlet, Outlet
-from collectors.worker import Worker
+from collectors.process.worker import Worker
 
 _log: Final = logging.getLogger("inflight.ping")
 
@@ -26,7 +26,7 @@ class EchoingPeer:
         self._loop = Loop()
         self._connection = Connection(
             self._loop,
-            lambda: [amqp.options(url, endpoint.tls, endpoint.sasl) for url in endpoint.url],
+            lambda: [options.options(url, endpoint.tls, endpoint.sasl) for url in endpoint.url],
             f"inflight-echo-{new_run():016x}",
         )
         self._inlet = Inlet(self._connection, "inflight-echo", self._take, address=address)

@@ -9,9 +9,9 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from streaming.accounting.measure import given_percentiles
+from collectors.contract.window_rows import Latency
+from streaming.accounting.latencies import given_percentiles
 from streaming.histogram import Histogram
-from streaming.rows import Latency
 
 
 class Latencies(TypedDict):

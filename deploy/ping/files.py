@@ -9,8 +9,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-from deploy.ping.tally import Tally
-from streaming.rows import WindowRow
+from collectors.contract.window_rows import WindowRow
+from deploy.ping.results import Tally
 
 # Times in these logs are in seconds, and the maximum in ms where values are in ns: the viewers' convention.
 _HDR_UNIT_NS: Final = 1_000_000

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from collectors.records import OUTCOMES, Record
-from deploy.ping.tally import Tally
+from collectors.contract.records import OUTCOMES, Record
+from deploy.ping.results import Tally
 
 
 def write_samples(file: Path, tally: Tally) -> None:

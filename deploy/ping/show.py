@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from collectors.records import SECOND_NS
+from collectors.contract.records import SECOND_NS
+from collectors.contract.window_rows import LiveRow
 from deploy.ping.figures import Latencies, milliseconds
-from streaming.rows import LiveRow
 
 _HEADINGS: Final = ("", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max", "mean", "std", "min")
 _WIDTH: Final = 9

@@ -27,7 +27,7 @@ def main() -> int:
     except KeyboardInterrupt:
         _say("interrupted; the next call begins where that is safe")
         return 130
-    return subprocess.run([PYTHON, "-m", "deploy.jvm"], cwd=PROJECT, check=False).returncode
+    return subprocess.run([PYTHON, "-m", "deploy.jvm.artifacts"], cwd=PROJECT, check=False).returncode
 
 
 def _environment() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from deploy.java import NoJavaError, find_java
+from deploy.jvm.java import NoJavaError, find_java
 
 DEBIAN = Path("/etc/debian_version")
 _SASL_PLACES = ("usr/lib*/sasl2", "usr/lib/*/sasl2", "usr/local/lib*/sasl2")

@@ -59,7 +59,9 @@ _log = logging.getLogger("inflight.standin")
 )
 @click.option("--mode", type=click.Choice(["interior", "edge"]), default="interior", show_default=True)
 @click.option(
-    "--control", metavar="FILE", help="Unix socket for faults on command (python -m deploy.standin.control)."
+    "--control",
+    metavar="FILE",
+    help="Unix socket for faults on command (python -m deploy.standin.faults.control).",
 )
 @click.option("--log-level", type=click.Choice(logs.LEVELS), default="info", show_default=True)
 def main(**given: object) -> None:

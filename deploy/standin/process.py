@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deploy.standin.connections import Connections
-from deploy.standin.control import Control
-from deploy.standin.loop import Loop
-from deploy.standin.management import Management
-from deploy.standin.router import Router
+from deploy.standin.engine.connections import Connections
+from deploy.standin.engine.loop import Loop
+from deploy.standin.faults.control import Control
+from deploy.standin.management.node import Management
+from deploy.standin.routing.router import Router
 
 if TYPE_CHECKING:
     from deploy.standin.settings import Settings

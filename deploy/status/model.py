@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from collectors.broker.collector import BrokerSeen
+from collectors.router.address_names import INTERNAL
+from collectors.router.counters import LINK_COUNTERS, TOTAL_COUNTERS, Entry, Tallied
 from collectors.router.mesh import MeshView
-from collectors.router.names import INTERNAL
-from collectors.router.tally import LINK_COUNTERS, TOTAL_COUNTERS, Entry, Tallied
-from collectors.router.view import LinkGroup
+from collectors.router.snapshot import LinkGroup
 
 Json = dict[str, Any]
 Level = Literal["bad", "odd"]

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from collectors.texts import shown
+from collectors.contract.untrusted_text import shown
 from deploy.status.model import Json, Status
 
 ROWS: Final = 20  # of links and queues: the worst are on top

@@ -5,8 +5,8 @@ a probe in the same process. Nothing here knows of Spark, Kafka or the clock.
 """
 
 from streaming.accounting.accountant import Accountant, DeadLetter, Fed
-from streaming.accounting.checks import Rejected
-from streaming.accounting.codec import BadState
+from streaming.accounting.admission import Rejected
 from streaming.accounting.path import PathState
+from streaming.accounting.state_codec import BadState
 
 __all__ = ["Accountant", "BadState", "DeadLetter", "Fed", "PathState", "Rejected"]

@@ -6,10 +6,10 @@ import zlib
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from collectors import record_codec, records
-from collectors.paths import Rules
+from collectors.config.paths import Rules
+from collectors.contract import record_codec, records
+from collectors.contract.window_rows import LiveRow
 from streaming.accounting.path import PathState
-from streaming.rows import LiveRow
 
 
 class DeadLetter(NamedTuple):

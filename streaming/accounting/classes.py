@@ -8,11 +8,11 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from collectors.records import OUTCOMES, SECOND_NS
+from collectors.contract.records import OUTCOMES, SECOND_NS
+from collectors.contract.window_rows import CLASSES
 from streaming.accounting import bounds
-from streaming.accounting.runs import END, FIRST, FIRST_SENT, LAST_SENT
+from streaming.accounting.number_runs import END, FIRST, FIRST_SENT, LAST_SENT
 from streaming.accounting.window import Cell, Told, Window
-from streaming.rows import CLASSES
 
 Ints = NDArray[np.int64]
 

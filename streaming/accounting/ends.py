@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from collectors.records import SECOND_NS, Header, Link, Role
+from collectors.contract.records import SECOND_NS, Header, Link, Role
 from streaming.accounting import spans
 from streaming.accounting.bounds import RANGES, SPANS
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from collectors.records import Ledger
+from collectors.contract.records import Ledger
 
 
 def over(newer: Ledger, known: Ledger) -> Ledger:

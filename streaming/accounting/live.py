@@ -7,16 +7,16 @@ from typing import Final
 
 import numpy as np
 
-from collectors.paths import Rules
-from collectors.records import SECOND_NS
+from collectors.config.paths import Rules
+from collectors.contract.records import SECOND_NS
+from collectors.contract.window_rows import LiveEnd, LiveRow
 from streaming.accounting import classes
 from streaming.accounting.ends import End
-from streaming.accounting.measure import RESPONSE, given_percentiles, rounded, sums
+from streaming.accounting.latencies import RESPONSE, given_percentiles, rounded, sums
 from streaming.accounting.members import Members
 from streaming.accounting.row import About
 from streaming.accounting.window import Window
 from streaming.histogram import Histogram, highest, index, indexes, ranks
-from streaming.rows import LiveEnd, LiveRow
 
 SUSPECT_AT_LEAST_NS: Final = SECOND_NS
 SUSPECT_TIMES: Final = 3  # the last final p99.9

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from collectors.paths import Rules
+from collectors.config.paths import Rules
 from streaming.accounting import spans
+from streaming.accounting.append_time import Passed
 from streaming.accounting.ends import End, Key
-from streaming.accounting.passed import Passed
 
 FAR_NS: Final = 1 << 62
 

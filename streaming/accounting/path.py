@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from collectors.paths import Rules
-from collectors.records import SECOND_NS, Header, Record
-from streaming import rows
-from streaming.accounting import bounds, codec, row, spans
-from streaming.accounting.checks import Rejected, check
+from collectors.config.paths import Rules
+from collectors.contract import window_rows
+from collectors.contract.records import SECOND_NS, Header, Record
+from collectors.contract.window_rows import LiveRow, WindowRow
+from streaming.accounting import bounds, row, spans, state_codec
+from streaming.accounting.admission import Rejected, check
 from streaming.accounting.ends import End, reach_ns
 from streaming.accounting.live import Shown
 from streaming.accounting.members import Members, View
+from streaming.accounting.path_windows import Loader, Windows, remember_classes
 from streaming.accounting.row import About, Outages
-from streaming.accounting.store import Loader, Windows, remember_classes
 from streaming.accounting.window import TooMuch, Window
-from streaming.rows import LiveRow, WindowRow
 
 COUNTERS: Final = ("samples", "repeats", "warmup", "before_start", "beyond_horizon")
 
@@ -102,7 +102,7 @@ class PathState:
     def dump_header(self) -> bytes:
         """All but the windows."""
         about = self._said()
-        return codec.pack(
+        return state_codec.pack(
             [
                 [self.rules.hash(), self.rules.window_ns],
                 self._windows.dump(),
@@ -136,8 +136,8 @@ class PathState:
 
         State that was made by other rules only hands on its counters: the path is then joined midway.
         """
-        with codec.undamaged(f"the kept state of path {name}"):
-            return cls._loaded(name, rules, codec.unpack(header)[0], loader)
+        with state_codec.undamaged(f"the kept state of path {name}"):
+            return cls._loaded(name, rules, state_codec.unpack(header)[0], loader)
 
     @classmethod
     def _loaded(cls, name: str, rules: Rules, kept: list[Any], loader: Loader) -> PathState:
@@ -359,7 +359,7 @@ class PathState:
             if window.digest != before:
                 window.revision += 1
                 revised["revision"] = window.revision
-                found.append(rows.encode(revised))
+                found.append(window_rows.encode(revised))
 
     def _view(self, start: int) -> View:
         return self._members.view(start, start + self.rules.window_ns + self.rules.settle_ns)
@@ -370,7 +370,7 @@ class PathState:
         assert about is not None  # noqa: S101 -- a window has had a record
         found = row.final(about, self.rules, window, view, outages)
         window.blind_ns = view.blind_ns
-        text = rows.encode(found)
+        text = window_rows.encode(found)
         window.digest = row.digest(text)
         self._windows.mark_changed(window.start_ns)
         return found, text

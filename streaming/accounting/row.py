@@ -7,15 +7,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from collectors.paths import Rules
-from collectors.records import SECOND_NS, UNSENT_REASONS, Header
-from streaming import rows
+from collectors.config.paths import Rules
+from collectors.contract import window_rows
+from collectors.contract.records import SECOND_NS, UNSENT_REASONS, Header
+from collectors.contract.window_rows import CLASSES, ClockState, Jitter, Named, Slowest, WindowRow
 from streaming.accounting import classes
 from streaming.accounting.classes import Tally
-from streaming.accounting.measure import JITTER
+from streaming.accounting.latencies import JITTER
 from streaming.accounting.members import View
 from streaming.accounting.window import Window
-from streaming.rows import CLASSES, ClockState, Jitter, Named, Slowest, WindowRow
 
 # What a row may be flagged with, and whether that makes a number in it doubtful.
 FLAGS: Final[dict[str, bool]] = {
@@ -57,7 +57,7 @@ class About:
 
     def named(self) -> Named:
         return {
-            "v": rows.VERSION,
+            "v": window_rows.VERSION,
             "mesh": self.mesh,
             "path": self.path,
             "address": self.address,

@@ -6,8 +6,8 @@ from typing import Final
 
 import numpy as np
 
-from collectors.records import Ints, Received
-from streaming.accounting.measure import JITTER, MEASURES, RESPONSE, SERVICE, Measures
+from collectors.contract.records import Ints, Received
+from streaming.accounting.latencies import JITTER, MEASURES, RESPONSE, SERVICE, Measures
 
 _FEW: Final = 1_024  # rows that are sorted whenever somebody looks, rather than counted each time
 _FLUSH_AT: Final = 8_192  # rows kept as they came; counting many at once costs little more than counting few

@@ -9,10 +9,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from collectors.records import FLAG_REDELIVERED, FLAG_REORDERED, Header, Ledger, Received
+from collectors.contract.records import FLAG_REDELIVERED, FLAG_REORDERED, Header, Ledger, Received
 from streaming.accounting import bounds, ledgers
-from streaming.accounting.checks import Rejected
-from streaming.accounting.runs import END, FIRST, Runs
+from streaming.accounting.admission import Rejected
+from streaming.accounting.number_runs import END, FIRST, Runs
 from streaming.accounting.samples import Samples
 
 Ints = NDArray[np.int64]

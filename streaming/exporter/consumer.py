@@ -14,14 +14,14 @@ from typing import Any, Final
 from kafka import TopicPartition
 from kafka.errors import KafkaError
 
-from collectors import batches, events, telemetry, topics
-from collectors.config import Kafka
-from collectors.kafka_client import client_kwargs
-from collectors.kafka_connect import connect
-from collectors.trouble import Trouble
-from streaming import rows
+from collectors.config.model import Kafka
+from collectors.contract import events, telemetry, topics, window_rows
+from collectors.kafka import batches
+from collectors.kafka.client import client_kwargs
+from collectors.kafka.connect import connect
+from collectors.process.trouble import Trouble
 from streaming.exporter.core import Exporter
-from streaming.exporter.saved import DamagedState, Offsets, StateFile
+from streaming.exporter.state_file import DamagedState, Offsets, StateFile
 
 _log: Final = logging.getLogger("inflight.exporter")
 
@@ -58,8 +58,8 @@ class Consumer:
         self._apply: Final[dict[str, tuple[str, Apply]]] = {
             topic.name(kafka.prefix): (topic.suffix, apply)
             for topic, apply in (
-                (topics.WINDOWS, lambda data: exporter.apply_window(rows.decode_window(data))),
-                (topics.LIVE, lambda data: exporter.apply_live(rows.decode_live(data))),
+                (topics.WINDOWS, lambda data: exporter.apply_window(window_rows.decode_window(data))),
+                (topics.LIVE, lambda data: exporter.apply_live(window_rows.decode_live(data))),
                 (topics.EVENTS, lambda data: exporter.apply_event(events.decode(data))),
                 (topics.ROUTER, lambda data: exporter.apply_router(telemetry.decode(data))),
                 (topics.BROKER, lambda data: exporter.apply_broker(telemetry.decode(data))),

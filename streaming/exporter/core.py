@@ -12,19 +12,19 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
-from collectors import paths as configured_paths
-from collectors.config import Config
-from collectors.events import Event
-from collectors.metrics import CATALOGUE, quote
-from collectors.telemetry import Telemetry
+from collectors.config import paths as configured_paths
+from collectors.config.model import Config
+from collectors.contract.events import Event
+from collectors.contract.metrics import CATALOGUE, quote
+from collectors.contract.telemetry import Telemetry
+from collectors.contract.window_rows import LiveRow, Named, WindowRow
 from streaming.accounting.bounds import AHEAD_NS
-from streaming.exporter import checks, text
-from streaming.exporter.book import BASES, Book, Result
+from streaming.exporter import metrics_text, row_checks
+from streaming.exporter.memory_bounds import Full, Room
 from streaming.exporter.network import Network
+from streaming.exporter.objectives import objectives
 from streaming.exporter.path import Labels, Path
-from streaming.exporter.room import Full, Room
-from streaming.exporter.slo import objectives
-from streaming.rows import LiveRow, Named, WindowRow
+from streaming.exporter.path_counters import BASES, Book, Result
 
 _log: Final = logging.getLogger("inflight.exporter")
 
@@ -94,7 +94,7 @@ class Exporter:
 
         ValueError, and nothing counted, where its histograms cannot be read.
         """
-        faults = checks.faults(row)
+        faults = row_checks.faults(row)
         with self.lock, self.refusing("windows", row["path"]):
             start_ns, end_ns = row["window_start_ns"], row["window_start_ns"] + row["window_ns"]
             self._check_time(end_ns)
@@ -198,9 +198,9 @@ class Exporter:
             shown = self.shown()
             for path in shown:
                 if path.chunks is None:
-                    path.chunks = text.chunks(path, service=service)
+                    path.chunks = metrics_text.chunks(path, service=service)
             pieces = [path.chunks for path in shown if path.chunks is not None]
-            return text.join(pieces, [*self._maintenance(shown), *self._active_events()])
+            return metrics_text.join(pieces, [*self._maintenance(shown), *self._active_events()])
 
     def _maintenance(self, shown: list[Path]) -> list[str]:
         metric, now_ns = CATALOGUE["path_maintenance"], self.now_ns()

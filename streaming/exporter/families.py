@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
-from collectors.metrics import CATALOGUE, quote
-from collectors.records import UNSENT_REASONS
+from collectors.contract.metrics import CATALOGUE, quote
+from collectors.contract.records import UNSENT_REASONS
+from collectors.contract.window_rows import CLASSES, Latency
 from streaming.exporter.moves import MOVES, RARE_MOVES
 from streaming.exporter.path import Path
-from streaming.rows import CLASSES, Latency
 
 Sample = tuple[str, float | int]  # labels beside mesh and path, each with a comma before it; the value
 Samples = Callable[[Path], Iterable[Sample]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from streaming.rows import CLASSES
+from collectors.contract.window_rows import CLASSES
 
 NONE: Final = "none"  # numbers that no ledger had told of when their window became final
 # Received comes first among the classes, so nothing moves away from it.

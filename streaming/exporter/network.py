@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from collectors.telemetry import Telemetry
-from collectors.texts import MAX_TEXT
-from streaming.exporter.room import Full, Room, weight
+from collectors.contract.telemetry import Telemetry
+from collectors.contract.untrusted_text import MAX_TEXT
+from streaming.exporter.memory_bounds import Full, Room, weight
 
 Json = dict[str, Any]
 _Links = dict[tuple[str, str, str], list[Json]]  # by mesh, router and peer

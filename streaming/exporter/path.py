@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from streaming.exporter.book import Book
-from streaming.exporter.room import weight
-from streaming.exporter.slo import Objective
-from streaming.rows import LiveEnd, LiveRow, Named, WindowRow
+from collectors.contract.window_rows import LiveEnd, LiveRow, Named, WindowRow
+from streaming.exporter.memory_bounds import weight
+from streaming.exporter.objectives import Objective
+from streaming.exporter.path_counters import Book
 
 HISTORY: Final = 60  # windows that a sparkline shows
 _BYTES: Final = 8_192  # of a path with counters, history and figures

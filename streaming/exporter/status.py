@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from streaming.exporter.path import Path, Point
-from streaming.words import seconds
+from streaming.wording import seconds
 
 SILENT_NS: Final = 30 * 10**9
 OUTAGE_NS: Final = 10**9

@@ -21,7 +21,7 @@ from measured import parse
 from proton import Delivery, Handler, Link, Message
 from proton.reactor import Container
 
-from collectors.direct import DirectSink
+from collectors.kafka.in_process import DirectSink
 from collectors.probe.prober import Prober, Settings
 
 CREDIT = 1000

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from streaming import job
-from streaming.settings import JobSettings
+from streaming.spark import job
+from streaming.spark.settings import JobSettings
 
 
 class Batch(NamedTuple):

@@ -23,11 +23,11 @@ from pyspark.sql import functions as sql
 from pyspark.sql.streaming.query import StreamingQuery
 from spark_job import RULES
 
-from collectors.record_codec import decode
-from collectors.records import SECOND_NS
-from deploy import jvm
-from streaming import job
-from streaming.settings import JobSettings, KafkaAccess
+from collectors.contract.record_codec import decode
+from collectors.contract.records import SECOND_NS
+from deploy.jvm import artifacts
+from streaming.spark import job
+from streaming.spark.settings import JobSettings, KafkaAccess
 
 HEAP = "2g"
 BATCH_RECORDS = 24_000  # as `inflight stream` chooses for this load
@@ -45,7 +45,7 @@ def measure(name: str, bootstrap: str, topic: str, records: int, folder: Path) -
     if name in {"plain", "bytewax"}:
         return PLAIN[name](bootstrap, topic, records)
     tuned = name in {"inflight", "tuned"}
-    spark = job.session(jvm.ensure().jars("spark"), local_heap=HEAP) if tuned else _as_it_comes()
+    spark = job.session(artifacts.ensure().jars("spark"), local_heap=HEAP) if tuned else _as_it_comes()
     try:
         started = SPARK[name](spark, bootstrap, topic, folder)
         queries = started if isinstance(started, list) else [started]
@@ -59,7 +59,7 @@ def measure(name: str, bootstrap: str, topic: str, records: int, folder: Path) -
 def _as_it_comes() -> SparkSession:
     """What the job's own settings gain is the job's: others have Spark as it comes, with as much memory."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    jars = ",".join(str(jar) for jar in jvm.ensure().jars("spark"))
+    jars = ",".join(str(jar) for jar in artifacts.ensure().jars("spark"))
     builder: Any = SparkSession.builder.master("local[*]").config("spark.jars", jars)
     for key, value in (
         ("spark.driver.memory", HEAP),

@@ -8,11 +8,11 @@ import numpy as np
 from spark_job import RULES
 from synthetic import EPOCH, Flow
 
-from collectors.records import SECOND_NS
+from collectors.contract.records import SECOND_NS
+from collectors.contract.window_rows import PERCENTILES
 from streaming.histogram import Histogram, indexes
-from streaming.outputs import Input
-from streaming.rows import PERCENTILES
-from streaming.shard import Logged, Shard, ShardRules, Snapshot
+from streaming.shard.outputs import Input
+from streaming.shard.shard import Logged, Shard, ShardRules, Snapshot
 
 GRID = (
     (10, 10),

@@ -10,8 +10,8 @@ from typing import Any
 from confluent_kafka import Producer
 from synthetic import Flow
 
-from collectors.record_codec import decode
-from collectors.records import SECOND_NS
+from collectors.contract.record_codec import decode
+from collectors.contract.records import SECOND_NS
 
 _FULL = 0.01  # seconds to wait while the producer's queue is full
 

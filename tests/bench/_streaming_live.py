@@ -16,12 +16,12 @@ from prometheus_client import CollectorRegistry
 from pyspark.sql import SparkSession
 from spark_job import RULES
 
-from collectors.load import parse
-from collectors.records import SECOND_NS
-from streaming import rows
+from collectors.config.load import parse
+from collectors.contract import window_rows
+from collectors.contract.records import SECOND_NS
 from streaming.exporter import Exporter
-from streaming.settings import JobSettings, KafkaAccess
 from streaming.sizing import cores
+from streaming.spark.settings import JobSettings, KafkaAccess
 
 WARM_SECONDS = 12  # of the load; start-up and compilation are not counted
 _PUBLISHED_NS = 60_000_000  # a probe publishes a second so long after its end
@@ -101,7 +101,7 @@ def _export(
     while not stop.is_set():
         for batch in consumer.poll(timeout_ms=200).values():
             for message in batch:
-                row = rows.decode_live(message.value)
+                row = window_rows.decode_live(message.value)
                 exporter.apply_live(row)
                 seen.setdefault(row["path"], []).append((row["last_received_ns"] or 0, time.time_ns()))
     consumer.close()

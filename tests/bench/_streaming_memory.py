@@ -14,10 +14,10 @@ from _streaming_feed import Feed, path_name, second_end_ns
 from pyspark.sql import SparkSession
 from synthetic import Flow
 
-from collectors.paths import Rules
-from collectors.records import SECOND_NS
-from streaming import job
-from streaming.settings import JobSettings, KafkaAccess
+from collectors.config.paths import Rules
+from collectors.contract.records import SECOND_NS
+from streaming.spark import job
+from streaming.spark.settings import JobSettings, KafkaAccess
 
 PATHS, RATE, LANES = 50, 100, 1
 # The horizon is short: until it is reached, state grows by design.

@@ -12,17 +12,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from collectors import amqp
-from collectors.board import Board
-from collectors.broker import reading
+from collectors.amqp import options
+from collectors.broker import poll as reading
 from collectors.broker import schema as broker_schema
-from collectors.broker.jolokia import Jolokia, Read
-from collectors.config import Broker, Mesh
-from collectors.outlet import Outlet
-from collectors.polls import Polls
+from collectors.broker.client import Jolokia, Read
+from collectors.config.model import Broker, Mesh
+from collectors.polling.context import Outlet
+from collectors.polling.metric_cache import Board
+from collectors.polling.poll_metrics import Polls
+from collectors.router.client import Wire
+from collectors.router.exchange import poll_once
 from collectors.router.mesh import MeshState
-from collectors.router.session import poll_once
-from collectors.router.wire import Wire
 
 INTERVAL_SECONDS = 5.0  # what the ratios are told for
 PHASE_SECONDS = 1.0
@@ -38,7 +38,7 @@ def mesh_polls(url: str) -> Iterator[Poll]:
     """Polls as the collector does them, over one connection."""
     outlet = Outlet("bench", Board(), Polls(), lambda _topic, record: record.encode())
     state = MeshState("bench", Mesh(urls=(url,), interval="5s"), outlet, lambda _view: None)
-    wire, tags = Wire(amqp.options(url), 10), itertools.count()
+    wire, tags = Wire(options.options(url), 10), itertools.count()
 
     def poll() -> None:
         polled = poll_once(wire, state.begin(wire.guess, tags), time.monotonic() + 10)

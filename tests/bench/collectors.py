@@ -30,23 +30,22 @@ from _watched import (
     throughput_ratio,
 )
 
-from collectors import amqp
-from collectors.board import Board
-from collectors.broker import reading
+from collectors.amqp import management, options
+from collectors.broker import poll as reading
 from collectors.broker import schema as broker_schema
-from collectors.broker.jolokia import Jolokia, Read
-from collectors.config import Broker, Mesh, Queues
-from collectors.outlet import Outlet
-from collectors.polls import Polls
-from collectors.router import management
+from collectors.broker.client import Jolokia, Read
+from collectors.config.model import Broker, Mesh, Queues
+from collectors.polling.context import Outlet
+from collectors.polling.metric_cache import Board
+from collectors.polling.poll_metrics import Polls
 from collectors.router import poll as poll_module
+from collectors.router.client import Wire
+from collectors.router.exchange import poll_once
 from collectors.router.mesh import MeshState
 from collectors.router.schema import DISPATCH, Flavour
-from collectors.router.session import poll_once
-from collectors.router.wire import Wire
-from deploy.embedded.artemis import Artemis
 from deploy.embedded.network import Network
-from deploy.embedded.supervisor import Supervisor
+from deploy.embedded.programs.artemis import Artemis
+from deploy.embedded.supervise.supervisor import Supervisor
 
 ROUTERS, LINKS, QUEUES = 200, 100, 2_000
 ROUNDS = 3
@@ -83,7 +82,7 @@ def _polls(url: str) -> dict[str, float]:
     sizes: list[int] = []
     outlet = Outlet("bench", board, polls, lambda _topic, record: sizes.append(len(record.encode())))
     state = MeshState("bench", Mesh(urls=(url,), interval="60s"), outlet, lambda _view: None)
-    wire = Wire(amqp.options(url), 10)
+    wire = Wire(options.options(url), 10)
     tags = itertools.count()
     walls, answers, cpus = [], [], []
     for number in range(POLLS + 1):
@@ -136,7 +135,7 @@ def _bytes(url: str) -> dict[str, float]:
     )
     found = {}
     for name, flavour in (("named", DISPATCH), ("all", everything)):
-        wire = Wire(amqp.options(url), 10)
+        wire = Wire(options.options(url), 10)
         polled = _Counting(flavour, {}, itertools.count())
         poll_once(wire, polled, time.monotonic() + 60)
         wire.close()
@@ -158,7 +157,7 @@ class _Keeping(poll_module.Poll):
 
 def _reading(url: str) -> float:
     """CPU time of reading a whole poll's replies: proton's messages against ours."""
-    wire = Wire(amqp.options(url), 10)
+    wire = Wire(options.options(url), 10)
     polled = _Keeping(DISPATCH)
     poll_once(wire, polled, time.monotonic() + 60)
     wire.close()
@@ -181,7 +180,7 @@ def _one_by_one(url: str) -> float:
     window, patience = poll_module.WINDOW, poll_module.PATIENCE_NS
     poll_module.WINDOW, poll_module.PATIENCE_NS = 1, 1 << 62  # type: ignore[misc]  # for this measurement
     try:
-        wire = Wire(amqp.options(url), 10)
+        wire = Wire(options.options(url), 10)
         began = time.perf_counter()
         poll_once(wire, poll_module.Poll(DISPATCH, {}, itertools.count()), time.monotonic() + 300)
         wire.close()

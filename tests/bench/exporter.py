@@ -23,12 +23,12 @@ sys.path.insert(0, str(Path(__file__).parent.parent.parent))
 
 from made_rows import live, window
 
-from collectors.load import parse
+from collectors.config.load import parse
+from collectors.contract import window_rows
 from dashboards.page.feed import changes
-from streaming import rows
 from streaming.exporter import Exporter
-from streaming.exporter.saved import StateFile
-from streaming.exporter.view import snapshot
+from streaming.exporter.page_data import snapshot
+from streaming.exporter.state_file import StateFile
 
 PATHS = 1_000
 ROUNDS = 5
@@ -45,15 +45,15 @@ def run() -> dict[str, float]:
     registry = CollectorRegistry()
     exporter = Exporter(parse(CONFIG, "bench.yaml"), registry)
     figures: dict[str, float] = {"paths": PATHS}
-    windows, lives = _rows(0), [rows.encode(live(f"path-{n:04}")) for n in range(PATHS)]
+    windows, lives = _rows(0), [window_rows.encode(live(f"path-{n:04}")) for n in range(PATHS)]
 
     def apply_windows(encoded: list[bytes]) -> None:
         for data in encoded:
-            exporter.apply_window(rows.decode_window(data))
+            exporter.apply_window(window_rows.decode_window(data))
 
     def apply_lives() -> None:
         for data in lives:
-            exporter.apply_live(rows.decode_live(data))
+            exporter.apply_live(window_rows.decode_live(data))
 
     rounds = [windows, *(_rows(number) for number in range(1, ROUNDS))]
     figures["window_row_seconds"] = min(_took(lambda: apply_windows(each)) for each in rounds) / PATHS  # noqa: B023 -- called at once
@@ -109,7 +109,7 @@ def _page(exporter: Exporter) -> dict[str, float]:
 def _rows(number: int) -> list[bytes]:
     drawn = random.Random(number)  # noqa: S311 -- no secrets
     return [
-        rows.encode(
+        window_rows.encode(
             window(
                 f"path-{n:04}",
                 number,

@@ -22,7 +22,7 @@ import numpy as np
 from measured import Measured
 from standin_clients import StandIn
 
-from deploy.embedded.artemis import Artemis
+from deploy.embedded.programs.artemis import Artemis
 
 _FLOW = Path(__file__).parent / "_flow.py"
 _SECONDS = 3

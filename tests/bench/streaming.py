@@ -26,10 +26,10 @@ from _streaming_contestants import HEAP
 from rich.console import Console
 from rich.table import Table
 
-from deploy import jvm
-from deploy.embedded.kafka import Kafka
-from deploy.embedded.supervisor import Supervisor
-from streaming import job
+from deploy.embedded.programs.kafka import Kafka
+from deploy.embedded.supervise.supervisor import Supervisor
+from deploy.jvm import artifacts
+from streaming.spark import job
 
 HERE = Path(__file__).parent
 PATHS, RATE = 200, 1_000
@@ -130,7 +130,7 @@ def in_time(kafka: Kafka, folder: Path, seconds: int) -> Figures:
     for name, (paths, rate) in LOADS.items():
         _say(f"live: {name}")
         kafka.make_topics(f"live{name}")
-        spark = job.session(jvm.ensure().jars("spark"), local_heap=HEAP)
+        spark = job.session(artifacts.ensure().jars("spark"), local_heap=HEAP)
         try:
             found = live.measure(spark, kafka.bootstrap, f"live{name}", folder, (paths, rate, seconds))
         finally:
@@ -144,7 +144,7 @@ def in_time(kafka: Kafka, folder: Path, seconds: int) -> Figures:
 def in_memory(kafka: Kafka, folder: Path, seconds: int) -> Figures:
     """A small constant load for long."""
     kafka.make_topics("memory")
-    spark = job.session(jvm.ensure().jars("spark"), local_heap="1g")
+    spark = job.session(artifacts.ensure().jars("spark"), local_heap="1g")
     try:
         return memory.measure(spark, kafka.bootstrap, folder, seconds, _say)
     finally:

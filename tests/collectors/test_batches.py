@@ -13,7 +13,14 @@ import crc32c
 import pytest
 from kafka.record import MemoryRecords
 
-from collectors.batches import MOST_BYTES, MOST_VALUE_BYTES, BadBatchError, Unreadable, records, unpacked
+from collectors.kafka.batches import (
+    MOST_BYTES,
+    MOST_VALUE_BYTES,
+    BadBatchError,
+    Unreadable,
+    records,
+    unpacked,
+)
 
 CODECS = {"plain": 0, "gzip": bombs.GZIP, "snappy": bombs.SNAPPY, "lz4": bombs.LZ4, "zstd": bombs.ZSTD}
 MIB = 1 << 20
@@ -103,7 +110,7 @@ def test_headers_are_not_looked_at() -> None:
 
 
 def test_nothing_else_of_ours_reads_kafka() -> None:
-    """Spark's client aside, which streaming/detour.py is for."""
+    """Spark's client aside, which streaming/spark/detour.py is for."""
     root = Path(__file__).parents[2]
     found = [
         str(file.relative_to(root))
@@ -111,4 +118,4 @@ def test_nothing_else_of_ours_reads_kafka() -> None:
         for file in (root / package).rglob("*.py")
         if "import KafkaConsumer" in file.read_text()
     ]
-    assert found == ["collectors/batches.py"]
+    assert found == ["collectors/kafka/batches.py"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from collectors.board import Board
-from collectors.metrics import CATALOGUE
-from collectors.polls import RESULTS, Polls
+from collectors.contract.metrics import CATALOGUE
+from collectors.polling.metric_cache import Board
+from collectors.polling.poll_metrics import RESULTS, Polls
 
 
 def text(*collectors: Board | Polls) -> str:

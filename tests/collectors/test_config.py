@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from collectors import load, paths, units
-from collectors.config import Config, Mesh, Sasl
+from collectors.config import load, paths, units
+from collectors.config.model import Config, Mesh, Sasl
 
 HERE = Path(__file__).parent.parent / "fixtures" / "configs"
 INVALID = sorted((HERE / "invalid").glob("*.yaml"))

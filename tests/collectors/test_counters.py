@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.counters import FORGET_ROUNDS, Deltas, Sums
+from collectors.polling.monotonic_counters import FORGET_ROUNDS, Deltas, Sums
 
 
 def test_the_first_round_adds_nothing() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collectors.direct import DirectSink
+from collectors.kafka.in_process import DirectSink
 
 
 def test_direct_sink_survives_its_taker() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.events import KINDS, Event, decode, encode
+from collectors.contract.events import KINDS, Event, decode, encode
 
 NS = st.integers(0, (1 << 62) - 1)
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 import pytest
 from prometheus_client import CollectorRegistry, Gauge
 
-from collectors.exposition import Exposition, ListenError
-from collectors.http_server import Request, Response
+from collectors.http.monitoring import Exposition, ListenError
+from collectors.http.server import Request, Response
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from peers import Dripping, Peer
 
-from collectors.http_client import HttpClient, NoHttpError, get
+from collectors.http.client import HttpClient, NoHttpError, get
 
 SECONDS = 0.4
 OK = b"HTTP/1.1 200 OK\r\n"

@@ -14,11 +14,12 @@ import pytest
 from helpers import wait_until
 from prometheus_client import CollectorRegistry, Gauge
 
-from collectors import http_headers, http_server
-from collectors.exposition import Exposition
-from collectors.http_headers import Hosts, codings
-from collectors.http_server import Response, for_known_names
-from collectors.places import Places
+from collectors.http import headers as http_headers
+from collectors.http import server as http_server
+from collectors.http.headers import Hosts, codings
+from collectors.http.monitoring import Exposition
+from collectors.http.places import Places
+from collectors.http.server import Response, for_known_names
 
 LONG = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
 LARGE = 16 << 20  # more than any socket's buffers take

@@ -12,16 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from synthetic import Flow
 
-from collectors import ipc, record_codec
-from collectors.record_codec import decode
-from collectors.records import BadRecord, Record
+from collectors.contract import arrow_stream, record_codec
+from collectors.contract.record_codec import decode
+from collectors.contract.records import BadRecord, Record
 
 WRITTEN = [value for rate in (1, 7, 300) for value in Flow("a path", rate, lose_every=5).records(3, bye=True)]
 
 
 def read(data: bytes, monkeypatch: pytest.MonkeyPatch, *, known: bool) -> Record | None:
     """What is read with the forms of good records known, or with none; None: a bad record."""
-    monkeypatch.setattr(record_codec, "_KNOWN", ipc.Forms())
+    monkeypatch.setattr(record_codec, "_KNOWN", arrow_stream.Forms())
     if known:
         for value in WRITTEN:
             decode(value)
@@ -109,7 +109,7 @@ def test_a_second_text_like_the_header_is_not_taken_for_it(monkeypatch: pytest.M
     metadata, batch = parts()
     other = metadata["inflight"].replace(b'"number":0', b'"number":9')
     assert other != metadata["inflight"]
-    monkeypatch.setattr(record_codec, "_KNOWN", ipc.Forms())
+    monkeypatch.setattr(record_codec, "_KNOWN", arrow_stream.Forms())
     for second in (metadata["inflight"], other):
         assert decode(stream({**metadata, "a": second}, batch)).header.number == 0
 
@@ -129,7 +129,7 @@ def test_a_byte_order_that_is_not_ours_is_refused() -> None:
     data = bytearray(WRITTEN[0])
     table = pa.ipc.read_schema(pa.py_buffer(WRITTEN[0]))
     assert len(table) == 6
-    assert ipc.is_plain(bytes(data))
+    assert arrow_stream.is_plain(bytes(data))
     # The schema's table has its fields' places in a table before it; an order is not among them as long as
     # it is little-endian. Any place makes it be there.
     root = 8 + int.from_bytes(data[8:12], "little")
@@ -139,7 +139,7 @@ def test_a_byte_order_that_is_not_ours_is_refused() -> None:
     order = schema - int.from_bytes(data[schema : schema + 4], "little", signed=True) + 4
     assert data[order : order + 2] == b"\0\0"
     data[order : order + 2] = (4).to_bytes(2, "little")
-    assert not ipc.is_plain(bytes(data))
+    assert not arrow_stream.is_plain(bytes(data))
     with pytest.raises(BadRecord):
         decode(bytes(data))
 
@@ -147,9 +147,9 @@ def test_a_byte_order_that_is_not_ours_is_refused() -> None:
 def test_what_is_learned_takes_no_more_than_its_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forms come from anybody: long ones are not learned, many push each other out."""
     metadata, batch = parts()
-    known = ipc.Forms()
+    known = arrow_stream.Forms()
     monkeypatch.setattr(record_codec, "_KNOWN", known)
-    monkeypatch.setattr(ipc, "_ROOM", 20_000)
+    monkeypatch.setattr(arrow_stream, "_ROOM", 20_000)
     for number in range(50):
         decode(stream({**metadata, "more": "x" * number * 8}, batch))
         decode(stream({**metadata, "more": "x" * 100_000}, batch))

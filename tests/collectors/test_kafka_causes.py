@@ -10,7 +10,7 @@ from unittest.mock import Mock
 import pytest
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 
-import collectors.kafka_causes  # noqa: F401 -- it is what mends them
+import collectors.kafka.causes  # noqa: F401 -- it is what mends them
 
 
 @pytest.mark.parametrize("kind", [KafkaTCPTransport, KafkaSSLTransport])

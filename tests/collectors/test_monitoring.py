@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from collectors.broker import schema as broker
-from collectors.metrics import CATALOGUE
+from collectors.contract.metrics import CATALOGUE
 from collectors.router import schema as router
 
 TEXT = (Path(__file__).parents[2] / "collectors" / "MONITORING.md").read_text()

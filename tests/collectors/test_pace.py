@@ -8,7 +8,7 @@ import select
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.pace import Pace, Stop
+from collectors.polling.schedule import Pace, Stop
 
 
 def pace(interval: float = 5.0, seed: int = 1) -> Pace:

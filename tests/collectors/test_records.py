@@ -14,10 +14,10 @@ from by_hand import ledger_rows, received_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collectors import records
-from collectors.record_codec import decode, encode
-from collectors.record_header import OF_RUN
-from collectors.records import (
+from collectors.contract import records
+from collectors.contract.record_codec import decode, encode
+from collectors.contract.record_header import OF_RUN
+from collectors.contract.records import (
     MAX_ROWS,
     OUTCOMES,
     SECOND_NS,

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from collectors import amqp
-from collectors.config import Kafka, Sasl
-from collectors.kafka_client import client_kwargs
-from collectors.secrets import SecretError, read_password
-from streaming.kafka_options import AccessError, kafka_options
-from streaming.settings import KafkaAccess
+from collectors.amqp import options as amqp
+from collectors.config.model import Kafka, Sasl
+from collectors.config.secrets import SecretError, read_password
+from collectors.kafka.client import client_kwargs
+from streaming.spark.kafka_options import AccessError, kafka_options
+from streaming.spark.settings import KafkaAccess
 
 
 def as_all_read_it(file: Path) -> set[str]:

@@ -21,17 +21,17 @@ from helpers import wait_until
 from kafka import KafkaConsumer
 from kafka.admin import KafkaAdminClient
 
-from collectors import kafka_client
-from collectors.config import Kafka as KafkaConfig
-from collectors.record_codec import decode, encode
-from collectors.records import SECOND_NS, Gap, Header
-from collectors.sink import KafkaSink
-from collectors.spool import Spool
-from collectors.topics import SAMPLES
-from deploy.embedded.kafka import Kafka
+from collectors.config.model import Kafka as KafkaConfig
+from collectors.contract.record_codec import decode, encode
+from collectors.contract.records import SECOND_NS, Gap, Header
+from collectors.contract.topics import SAMPLES
+from collectors.kafka import client
+from collectors.kafka.sink import KafkaSink
+from collectors.kafka.spool import Spool
+from deploy.embedded.programs.kafka import Kafka
 
 if TYPE_CHECKING:
-    from collectors.records import Record
+    from collectors.contract.records import Record
 
 pytestmark = pytest.mark.e2e
 _PLENTY = 1 << 30
@@ -68,7 +68,7 @@ def _record(number: int, path: str = "p") -> bytes:
 def config(kafka: Kafka) -> KafkaConfig:
     """A prefix of its own, with its topic."""
     config = KafkaConfig(servers=(kafka.bootstrap,), prefix=f"sink{next(_prefixes)}")
-    kafka_client.create_topics(config, [SAMPLES])
+    client.create_topics(config, [SAMPLES])
     return config
 
 
@@ -76,7 +76,7 @@ def _read(config: KafkaConfig, count: int) -> list[Record]:
     """Records until there are so many different ones."""
     consumer = KafkaConsumer(
         SAMPLES.name(config.prefix),
-        **kafka_client.client_kwargs(config),
+        **client.client_kwargs(config),
         auto_offset_reset="earliest",
         group_id=None,
     )
@@ -142,7 +142,7 @@ def test_too_large_record(kafka: Kafka, tmp_path: Path) -> None:
 
 
 def _make_topic(config: KafkaConfig, settings: dict[str, str]) -> None:
-    admin = KafkaAdminClient(**kafka_client.client_kwargs(config))
+    admin = KafkaAdminClient(**client.client_kwargs(config))
     name = SAMPLES.name(config.prefix)
     admin.create_topics(
         {name: {"num_partitions": 1, "replication_factor": 1, "configs": settings}}, wait_for_metadata=True
@@ -157,8 +157,8 @@ def test_missing_topic_is_waited_for(kafka: Kafka, tmp_path: Path) -> None:
     sink.start()
     sink.put(_record(0), "p")
     wait_until(lambda: sink.problem not in {None, "not connected to Kafka yet"}, 30, "the problem to be told")
-    assert kafka_client.create_topics(config, [SAMPLES]) == [SAMPLES.name(config.prefix)]
-    assert kafka_client.create_topics(config, [SAMPLES]) == []
+    assert client.create_topics(config, [SAMPLES]) == [SAMPLES.name(config.prefix)]
+    assert client.create_topics(config, [SAMPLES]) == []
     assert len(_read(config, 1)) == 1
     sink.close()
 
@@ -167,9 +167,9 @@ _VICTIM = """
 import os, signal, sys, time
 from pathlib import Path
 sys.path[:0] = {path!r}
-from collectors.config import Kafka
-from collectors.sink import KafkaSink
-from collectors.spool import Spool
+from collectors.config.model import Kafka
+from collectors.kafka.sink import KafkaSink
+from collectors.kafka.spool import Spool
 sys.path.insert(0, {here!r})
 sink = KafkaSink(Kafka(servers=({server!r},), prefix={prefix!r}), Spool(Path(sys.argv[1]), 1 << 30))
 sink.start()

@@ -18,15 +18,15 @@ from helpers import free_port, wait_until
 from kafka import KafkaConsumer
 from relay import Relay
 
-from collectors import kafka_client
-from collectors import sink as sink_module
-from collectors.config import Kafka as KafkaConfig
-from collectors.sink import KafkaSink
-from collectors.spool import Spool
-from collectors.topics import SAMPLES
+from collectors.config.model import Kafka as KafkaConfig
+from collectors.contract.topics import SAMPLES
+from collectors.kafka import client
+from collectors.kafka import sink as sink_module
+from collectors.kafka.sink import KafkaSink
+from collectors.kafka.spool import Spool
 
 if TYPE_CHECKING:
-    from deploy.embedded.kafka import Kafka
+    from deploy.embedded.programs.kafka import Kafka
 
 pytestmark = pytest.mark.e2e
 _KEYS = ("a", "b", "c", "d")
@@ -44,7 +44,7 @@ class Far:
     def config(self, way: str | None = None) -> KafkaConfig:
         """A prefix of its own, with its topic."""
         own = KafkaConfig(servers=(self.kafka.bootstrap,), prefix=f"faults{next(_prefixes)}")
-        kafka_client.create_topics(own, [SAMPLES])
+        client.create_topics(own, [SAMPLES])
         servers = (f"127.0.0.1:{self.relays[way].port}",) if way else own.servers
         return own.model_copy(update={"servers": servers})
 
@@ -52,7 +52,7 @@ class Far:
 @pytest.fixture(scope="module")
 def far(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Far]:
     """Of this module alone, which ends it, too."""
-    from deploy.embedded.kafka import Kafka  # noqa: PLC0415 -- most test runs do without it
+    from deploy.embedded.programs.kafka import Kafka  # noqa: PLC0415 -- most test runs do without it
 
     here = "127.0.0.1"
     own, controller, *ports = (free_port() for _ in range(2 + len(_WAYS)))
@@ -127,7 +127,7 @@ def _read(config: KafkaConfig) -> dict[str, list[bytes]]:
     """All that the topic holds."""
     consumer = KafkaConsumer(
         SAMPLES.name(config.prefix),
-        **kafka_client.client_kwargs(config),
+        **client.client_kwargs(config),
         auto_offset_reset="earliest",
         group_id=None,
         consumer_timeout_ms=3_000,
@@ -153,7 +153,7 @@ def test_silent_for_long(far: Far, kafka: Kafka, tmp_path: Path, caplog: pytest.
     """Kafka silent for 20, 50 and 120 s, and one that is really stopped for 50 s: all goes on after it."""
     caplog.set_level(logging.INFO, "inflight")
     stopped_config = KafkaConfig(servers=(kafka.bootstrap,), prefix=f"faults{next(_prefixes)}")
-    kafka_client.create_topics(stopped_config, [SAMPLES])
+    client.create_topics(stopped_config, [SAMPLES])
     held = {seconds: far.relays[f"HELD{seconds}"] for seconds in (20, 50, 120)}
     feds = {seconds: Fed(far.config(f"HELD{seconds}"), tmp_path / str(seconds)) for seconds in held}
     stopped = Fed(stopped_config, tmp_path / "stopped")

@@ -12,17 +12,17 @@ from certificates import Authority
 from helpers import wait_until
 from kafka import KafkaConsumer
 
-from collectors import kafka_client
-from collectors.config import Kafka as KafkaConfig
-from collectors.config import Sasl, Tls
-from collectors.kafka_client import KafkaSetupError
-from collectors.sink import KafkaSink
-from collectors.spool import Spool
-from collectors.topics import SAMPLES
+from collectors.config.model import Kafka as KafkaConfig
+from collectors.config.model import Sasl, Tls
+from collectors.contract.topics import SAMPLES
+from collectors.kafka import client
+from collectors.kafka.client import KafkaSetupError
+from collectors.kafka.sink import KafkaSink
+from collectors.kafka.spool import Spool
 
 if TYPE_CHECKING:
-    from deploy.embedded.guarded import Guard
-    from deploy.embedded.kafka import Kafka
+    from deploy.embedded.programs.kafka import Kafka
+    from deploy.embedded.programs.secured import Guard
 
 pytestmark = pytest.mark.e2e
 _prefixes = itertools.count()
@@ -190,14 +190,14 @@ def test_other_mistakes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each is told by the key of the config that is to be looked at."""
-    monkeypatch.setattr(kafka_client, "_REQUEST_MS", 3_000)  # the client tries again for so long
+    monkeypatch.setattr(client, "_REQUEST_MS", 3_000)  # the client tries again for so long
     if changes.get("servers") == "open":
         changes = {"servers": (guarded_kafka.bootstrap,)}
 
     def told() -> bool:
         """Kafka does not always get its refusal out before it ends the connection."""
         with pytest.raises(KafkaSetupError) as error:
-            kafka_client.create_topics(config(**changes), [SAMPLES])
+            client.create_topics(config(**changes), [SAMPLES])
         return text in str(error.value)
 
     wait_until(told, 60, f"{text!r} to be told")

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from helpers import free_port, wait_until
 
-from collectors import sink as sink_module
-from collectors.config import Kafka as KafkaConfig
-from collectors.sink import KafkaSink
-from collectors.spool import Spool
+from collectors.config.model import Kafka as KafkaConfig
+from collectors.kafka import sink as sink_module
+from collectors.kafka.sink import KafkaSink
+from collectors.kafka.spool import Spool
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collectors.spool import Frame, Spool
+from collectors.kafka.spool import Frame, Spool
 
 _PLENTY = 1 << 30
 

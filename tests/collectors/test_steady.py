@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collectors.steady import Steady
+from collectors.process.steady_clock import Steady
 
 
 def test_it_stands_still_while_nobody_keeps_it_going() -> None:

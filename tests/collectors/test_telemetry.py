@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors import telemetry
-from collectors.telemetry import BadTelemetry, Telemetry
+from collectors.contract import telemetry
+from collectors.contract.telemetry import BadTelemetry, Telemetry
 
 
 def record(**changes: object) -> Telemetry:

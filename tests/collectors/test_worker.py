@@ -8,9 +8,9 @@ import threading
 import pytest
 from helpers import wait_until
 
-from collectors import worker as worker_module
-from collectors.trouble import Trouble
-from collectors.worker import Worker
+from collectors.process import worker as worker_module
+from collectors.process.trouble import Trouble
+from collectors.process.worker import Worker
 
 
 class _Work:

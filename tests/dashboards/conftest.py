@@ -10,8 +10,9 @@ from helpers import missing
 from running import Running
 
 import dashboards
-from deploy.embedded import grafana, http, prometheus
-from deploy.embedded.supervisor import Supervisor
+from deploy.embedded import http
+from deploy.embedded.programs import grafana, prometheus
+from deploy.embedded.supervise.supervisor import Supervisor
 
 RULES = Path(dashboards.__file__).parent / "rules"
 

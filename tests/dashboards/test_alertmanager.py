@@ -17,9 +17,9 @@ from rule_cases_more import BROKERS, MONITOR
 
 import dashboards
 from deploy.embedded import http
-from deploy.embedded.ports import LOOPBACK
-from deploy.embedded.process import Part
-from deploy.embedded.supervisor import Supervisor
+from deploy.embedded.supervise.ports import LOOPBACK
+from deploy.embedded.supervise.process import Part
+from deploy.embedded.supervise.supervisor import Supervisor
 
 EXAMPLE = Path(dashboards.__file__).parent / "alertmanager.example.yml"
 CASES = (*PATHS, *BUDGETS, *ROUTERS, *BROKERS, *MONITOR)

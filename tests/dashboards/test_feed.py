@@ -20,8 +20,8 @@ from made_exporter import Served, recent
 from made_rows import window
 from prometheus_client import CollectorRegistry
 
-from collectors.exposition import Exposition
-from collectors.http_server import Response
+from collectors.http.monitoring import Exposition
+from collectors.http.server import Response
 from dashboards.page.feed import MAX_READERS, Feed, changes, event
 from deploy.commands.top import fetch
 

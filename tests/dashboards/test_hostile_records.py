@@ -17,17 +17,16 @@ from made_rows import LENGTH, SECOND, live, window
 from prometheus_client.parser import text_string_to_metric_families
 from rich.console import Console
 
-from collectors import events, telemetry
-from collectors.events import Event
-from collectors.telemetry import BadTelemetry, Telemetry
+from collectors.contract import events, telemetry, window_rows
+from collectors.contract.events import Event
+from collectors.contract.telemetry import BadTelemetry, Telemetry
 from dashboards.page.feed import changes
-from dashboards.terminal import screen
-from streaming import rows
+from dashboards.terminal.table import screen
 from streaming.exporter import Exporter
 from streaming.exporter.core import FORGET_NS
 from streaming.exporter.network import FORGET_NS as FORGET_TARGETS_NS
-from streaming.exporter.saved import StateFile
-from streaming.exporter.view import snapshot
+from streaming.exporter.page_data import snapshot
+from streaming.exporter.state_file import StateFile
 
 NOW = Made().now_ns
 NUMBER = 8  # of the window that is made hostile; it ends before now
@@ -82,8 +81,8 @@ VALUES: list[Any] = [
 def decoders(exporter: Exporter) -> dict[str, Callable[[bytes], None]]:
     """As `inflight export` takes them."""
     return {
-        "windows": lambda data: exporter.apply_window(rows.decode_window(data)),
-        "live": lambda data: exporter.apply_live(rows.decode_live(data)),
+        "windows": lambda data: exporter.apply_window(window_rows.decode_window(data)),
+        "live": lambda data: exporter.apply_live(window_rows.decode_live(data)),
         "events": lambda data: exporter.apply_event(events.decode(data)),
         "router": lambda data: exporter.apply_router(telemetry.decode(data)),
         "broker": lambda data: exporter.apply_broker(telemetry.decode(data)),

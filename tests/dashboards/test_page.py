@@ -14,8 +14,8 @@ from made_exporter import Served, recent
 from made_rows import SECOND, live, window
 
 import dashboards
-from collectors.events import Event
-from streaming.words import WORDS
+from collectors.contract.events import Event
+from streaming.wording import WORDS
 
 HOSTILE = "<img src=x onerror=\"document.title='owned'\">"
 RULES = sorted((Path(dashboards.__file__).parent / "rules").rglob("*.rules.yml"))

@@ -13,8 +13,9 @@ from helpers import missing, wait_until
 
 import dashboards
 from dashboards import build
-from deploy.embedded import grafana, http
-from deploy.embedded.supervisor import Supervisor
+from deploy.embedded import http
+from deploy.embedded.programs import grafana
+from deploy.embedded.supervise.supervisor import Supervisor
 
 FOLDER = Path(dashboards.__file__).parent
 FILES = FOLDER / "provisioning"

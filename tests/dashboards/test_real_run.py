@@ -11,8 +11,8 @@ from helpers import missing, wait_until
 from dashboards import alert_rules
 from dashboards.promql import metrics
 from deploy.demo.stack import Stack
-from deploy.embedded import prometheus
-from deploy.embedded.supervisor import Supervisor
+from deploy.embedded.programs import prometheus
+from deploy.embedded.supervise.supervisor import Supervisor
 
 pytestmark = pytest.mark.e2e
 

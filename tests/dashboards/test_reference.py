@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collectors.metrics import CATALOGUE
+from collectors.contract.metrics import CATALOGUE
 from dashboards.reference import FILE, page, unit
 
 

@@ -24,13 +24,13 @@ from made_rows import SECOND, live, window
 from rich.cells import cell_len
 from rich.console import Console
 
-from collectors.events import Event, Kind
-from collectors.texts import shown
-from dashboards.keys import split
-from dashboards.terminal import Choice, around, count, latency, screen
-from dashboards.viewer import Viewer
-from streaming.exporter.view import snapshot
-from streaming.words import seconds
+from collectors.contract.events import Event, Kind
+from collectors.contract.untrusted_text import shown
+from dashboards.terminal.controls import Viewer
+from dashboards.terminal.keys import split
+from dashboards.terminal.table import Choice, around, count, latency, screen
+from streaming.exporter.page_data import snapshot
+from streaming.wording import seconds
 
 
 @pytest.fixture

@@ -12,15 +12,15 @@ from made_rows import window
 from spark_job import produce
 from synthetic import Flow
 
-from collectors import record_codec
-from collectors.records import Outcome
-from collectors.topics import SAMPLES, WINDOWS
-from deploy.demo import books
-from deploy.demo.books import numbers_sent
-from streaming.rows import encode
+from collectors.contract import record_codec
+from collectors.contract.records import Outcome
+from collectors.contract.topics import SAMPLES, WINDOWS
+from collectors.contract.window_rows import encode
+from deploy.demo import audit
+from deploy.demo.audit import numbers_sent
 
 if TYPE_CHECKING:
-    from deploy.embedded.kafka import Kafka
+    from deploy.embedded.programs.kafka import Kafka
 
 
 def ledger(flow: Flow, revision: int, *runs: tuple[int, int, Outcome]) -> bytes:
@@ -62,7 +62,7 @@ def test_junk_is_passed_over_and_counted(kafka: Kafka) -> None:
     produce(kafka.bootstrap, WINDOWS.name(prefix), [*junk, ("a", encode(row))])
     for topic in (SAMPLES, WINDOWS):
         assert bombs.produce(kafka.bootstrap, topic.name(prefix), 0, bombs.batch(bombs.ZSTD, [1 << 30])) == 0
-    found = books.read(kafka.bootstrap, prefix)
+    found = audit.read(kafka.bootstrap, prefix)
     assert found.junk == 2 * len(junk) + 2
     assert found.paths["a"].ledger_sent == found.paths["a"].sent == 30
     assert found.balanced

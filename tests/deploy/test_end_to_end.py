@@ -9,11 +9,11 @@ import pytest
 from helpers import wait_until
 from prometheus_client.parser import text_string_to_metric_families
 
-from deploy.demo import books
+from deploy.demo import audit
 from deploy.demo.stack import Stack
 from deploy.embedded import http
-from deploy.embedded.stand_in import StandIn
-from deploy.embedded.supervisor import Supervisor
+from deploy.embedded.programs.stand_in import StandIn
+from deploy.embedded.supervise.supervisor import Supervisor
 
 pytestmark = pytest.mark.e2e
 
@@ -71,7 +71,7 @@ def test_what_the_network_dropped_is_lost_and_nothing_else(stack: Stack) -> None
 
 def test_the_books_of_both_topics_agree(stack: Stack) -> None:
     """Ledgers and final rows, read from Kafka by themselves, hold the same numbers."""
-    found = books.read(stack.network.kafka.bootstrap, stack.network.prefix)
+    found = audit.read(stack.network.kafka.bootstrap, stack.network.prefix)
     assert {path: book.ledger_sent for path, book in found.paths.items()} == SENT
     assert {path: book.sent for path, book in found.paths.items()} == SENT
     assert sum(book.unaccounted for book in found.paths.values()) == 0

@@ -11,11 +11,11 @@ from click.testing import CliRunner, Result
 from helpers import free_port
 from kafka import KafkaConsumer, TopicPartition
 
-from collectors import events
+from collectors.contract import events
 from deploy.cli import main
 
 if TYPE_CHECKING:
-    from deploy.embedded.kafka import Kafka
+    from deploy.embedded.programs.kafka import Kafka
 
 
 def tell(folder: Path, servers: str, *arguments: str) -> Result:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from helpers import free_port, wait_until
 
-from collectors import http_client
+from collectors.http import client
 from deploy.commands import top
 from deploy.embedded import http
 
@@ -65,7 +65,7 @@ def _failing(place: str, *arguments: object, once: bool = False) -> Iterator[sub
 
 def _ready(port: int) -> str:
     """What /-/ready says, whatever its status."""
-    return http_client.get(f"http://127.0.0.1:{port}/-/ready", time.monotonic() + 5).body.decode()
+    return client.get(f"http://127.0.0.1:{port}/-/ready", time.monotonic() + 5).body.decode()
 
 
 @pytest.mark.parametrize("command", ["probe", "run", "ping"])
@@ -74,7 +74,7 @@ def test_a_loop_that_cannot_go_on_ends_the_process(config: Path, command: str) -
     arguments: tuple[object, ...] = ("-c", config, "--listen", f"127.0.0.1:{free_port()}")
     if command == "ping":
         arguments = (f"amqp://127.0.0.1:{free_port()}", "somewhere")
-    with _failing("collectors.probe.loop:Loop.round", command, *arguments) as process:
+    with _failing("collectors.probe.engine.loop:Loop.round", command, *arguments) as process:
         _, said = process.communicate(timeout=60)
         assert process.returncode == 2
         last = said.splitlines()[-1]
@@ -85,14 +85,14 @@ def test_a_loop_that_cannot_go_on_ends_the_process(config: Path, command: str) -
 @pytest.mark.parametrize(
     ("command", "place", "thread"),
     [
-        ("probe", "collectors.sink:KafkaSink._begin_again", "kafka-sink"),
-        ("collect", "collectors.sink:KafkaSink._begin_again", "kafka-sink"),
+        ("probe", "collectors.kafka.sink:KafkaSink._begin_again", "kafka-sink"),
+        ("collect", "collectors.kafka.sink:KafkaSink._begin_again", "kafka-sink"),
         ("collect", "collectors.router.collector:MeshCollector.run", "collect-prod"),
         ("run", "collectors.router.collector:MeshCollector.run", "collect-prod"),
-        ("run", "collectors.direct:DirectSink._run", "records"),
-        ("run", "deploy.in_process:InProcess._show", "live"),
+        ("run", "collectors.kafka.in_process:DirectSink._run", "records"),
+        ("run", "deploy.parts.in_process:InProcess._show", "live"),
         ("export", "streaming.exporter.consumer:Consumer.run", "kafka"),
-        pytest.param("stream", "streaming.service:keep_compact", "compaction", marks=pytest.mark.e2e),
+        pytest.param("stream", "streaming.spark.service:keep_compact", "compaction", marks=pytest.mark.e2e),
     ],
 )
 def test_a_thread_that_fails_is_told(config: Path, command: str, place: str, thread: str) -> None:
@@ -112,7 +112,7 @@ def test_a_thread_that_fails_is_told(config: Path, command: str, place: str, thr
 def test_a_server_that_fails_serves_again(config: Path) -> None:
     """And says that it failed."""
     port = free_port()
-    place = "collectors.http_server:Server.serve_forever"
+    place = "collectors.http.server:Server.serve_forever"
     with _failing(place, "probe", "-c", config, "--listen", f"127.0.0.1:{port}", once=True):
         reason = "the thread http failed: ZeroDivisionError: made by a test"
         wait_until(lambda: reason in _ready(port), 60, reason)

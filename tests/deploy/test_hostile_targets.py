@@ -17,22 +17,24 @@ from prometheus_client.parser import text_string_to_metric_families
 from proton import Message, ulong
 from replay import CAPTURES, Replay
 
-from collectors.board import Board
-from collectors.broker import outcome, reading
-from collectors.broker.reading import Choice
+from collectors.amqp import management
+from collectors.broker import outcome
+from collectors.broker import poll as reading
+from collectors.broker.counters import Tally
+from collectors.broker.poll import Choice
 from collectors.broker.schema import ARTEMIS
-from collectors.broker.tally import Tally
-from collectors.config import Mesh, Queues
-from collectors.load import parse
-from collectors.outlet import Outlet
-from collectors.polls import Polls
-from collectors.router import management, schema
+from collectors.config.load import parse
+from collectors.config.model import Mesh, Queues
+from collectors.contract.telemetry import Telemetry
+from collectors.contract.topics import BROKER, ROUTER, Topic
+from collectors.polling.context import Outlet
+from collectors.polling.metric_cache import Board
+from collectors.polling.poll_metrics import Polls
+from collectors.router import schema
 from collectors.router.mesh import MeshState
-from collectors.telemetry import Telemetry
-from collectors.topics import BROKER, ROUTER, Topic
-from deploy.in_process import InProcess
+from deploy.parts.in_process import InProcess
 from streaming.exporter import Exporter
-from streaming.exporter.view import snapshot
+from streaming.exporter.page_data import snapshot
 
 CONFIG = parse("version: 1\nsite: here\n", "test.yaml")
 AT_NS = 1_800_000_000_000_000_000

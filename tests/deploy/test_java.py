@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.java import NoJavaError, find_java
+from deploy.jvm.java import NoJavaError, find_java
 
 _REMEDY = (
     "; install one (Debian: apt-get install default-jre-headless; "

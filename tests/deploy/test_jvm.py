@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from deploy import jvm, jvm_fetch
 from deploy.errors import Problem
+from deploy.jvm import artifacts, fetch
 
 # What the repository serves: path of Maven → content.
 _ONE, _TWO, _AGENT = (
@@ -84,8 +84,8 @@ def maven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Maven]:
         (tmp_path / "ivy.xml").write_text(_IVY)
         rows = ((hashlib.sha256(b).hexdigest(), len(b), Path(p).name) for p, b in server.files.items())
         (tmp_path / "jvm.lock").write_text("".join(f"{sha} {size} {file}\n" for sha, size, file in rows))
-        monkeypatch.setattr(jvm, "IVY_FILE", tmp_path / "ivy.xml")
-        monkeypatch.setattr(jvm, "LOCK_FILE", tmp_path / "jvm.lock")
+        monkeypatch.setattr(artifacts, "IVY_FILE", tmp_path / "ivy.xml")
+        monkeypatch.setattr(artifacts, "LOCK_FILE", tmp_path / "jvm.lock")
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
         monkeypatch.setenv("INFLIGHT_MAVEN_ROOT", server.root)
         yield server
@@ -101,12 +101,12 @@ def cache(tmp_path: Path) -> Path:
 
 def test_an_empty_cache_is_filled_and_stays(maven: Maven, cache: Path) -> None:
     """Each jar is fetched once, has its place by configuration, and a second call asks for nothing."""
-    parts = jvm.ensure()
+    parts = artifacts.ensure()
     assert parts.jars("spark") == [cache / "one-1.0.jar"]
     assert parts.jars("kafka")[:2] == [cache / "one-1.0.jar", cache / "two-2.0.jar"]
     assert parts.classpath("jolokia") == str(cache / "x-3-javaagent.jar")
     assert (cache / "two-2.0.jar").read_bytes() == b"two" * 1000
-    jvm.ensure()
+    artifacts.ensure()
     assert sorted(maven.got) == sorted([_ONE, _TWO, _AGENT])
     assert sorted(file.name for file in cache.iterdir()) == [
         ".lock",
@@ -118,7 +118,7 @@ def test_an_empty_cache_is_filled_and_stays(maven: Maven, cache: Path) -> None:
 
 def test_what_pyspark_carries_is_taken_from_there(maven: Maven) -> None:
     """Kafka's Scala is PySpark's, not another one fetched."""
-    names = [jar.name.rsplit("-", 1)[0] for jar in jvm.ensure().jars("kafka")]
+    names = [jar.name.rsplit("-", 1)[0] for jar in artifacts.ensure().jars("kafka")]
     assert "scala-library" in names
     assert maven.got.count(_ONE) == 1
 
@@ -126,13 +126,13 @@ def test_what_pyspark_carries_is_taken_from_there(maven: Maven) -> None:
 @pytest.mark.parametrize("damage", [b"", b"one" * 999 + b"0ne", None])
 def test_a_damaged_jar_is_fetched_anew(maven: Maven, cache: Path, damage: bytes | None) -> None:
     """An empty, an altered and a removed jar are noticed; only that one is fetched again."""
-    jvm.ensure()
+    artifacts.ensure()
     maven.got.clear()
     if damage is None:
         (cache / "one-1.0.jar").unlink()
     else:
         (cache / "one-1.0.jar").write_bytes(damage)
-    jvm.ensure()
+    artifacts.ensure()
     assert (cache / "one-1.0.jar").read_bytes() == b"one" * 1000
     assert maven.got == [_ONE]
 
@@ -141,21 +141,21 @@ def test_other_content_than_the_locked_is_refused(maven: Maven, cache: Path) -> 
     """A jar whose content is not the locked one never gets its name, and the next call asks for it again."""
     right, maven.files[_TWO] = maven.files[_TWO], b"not what was locked"
     with pytest.raises(Problem) as refused:
-        jvm.ensure()
+        artifacts.ensure()
     assert str(refused.value) == (
         f"two-2.0.jar was fetched from {maven.root}, but its content is not what jvm.lock says: something on "
         "the way alters files; try again, or set INFLIGHT_MAVEN_ROOT to another mirror"
     )
     assert not (cache / "two-2.0.jar").exists()
     maven.files[_TWO] = right
-    assert jvm.ensure().jars("kafka")[1].read_bytes() == right
+    assert artifacts.ensure().jars("kafka")[1].read_bytes() == right
 
 
 def test_an_interrupted_fetch_goes_on(maven: Maven, cache: Path) -> None:
     """What has come before the failure is not fetched a second time."""
     two = maven.files.pop(_TWO)
     with pytest.raises(Problem) as failed:
-        jvm.ensure()
+        artifacts.ensure()
     assert str(failed.value) == (
         f"could not fetch two-2.0.jar from {maven.root} (it has no such file): run again when the network is "
         f"back (what has come is kept); behind a mirror set INFLIGHT_MAVEN_ROOT; all that Ivy said is in "
@@ -163,7 +163,7 @@ def test_an_interrupted_fetch_goes_on(maven: Maven, cache: Path) -> None:
     )
     maven.got.clear()
     maven.files[_TWO] = two
-    jvm.ensure()
+    artifacts.ensure()
     assert maven.got == [_TWO]
 
 
@@ -175,21 +175,21 @@ def test_a_server_that_is_not_there_is_told_in_one_line(
     with pytest.raises(
         Problem, match=r"^could not fetch one-1.0.jar and 2 more jars from http://127.0.0.1:1/ \(Conn"
     ):
-        jvm.ensure()
+        artifacts.ensure()
     assert maven.got == []
 
 
 def test_a_silent_server_is_given_up(maven: Maven, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ivy would wait a minute for each jar; after a time with no sign it is ended."""
-    monkeypatch.setattr(jvm_fetch, "SILENCE_SECONDS", 3.0)
+    monkeypatch.setattr(fetch, "SILENCE_SECONDS", 3.0)
     maven.held = {_ONE, _TWO, _AGENT}
     with pytest.raises(Problem, match=r"no answer for 3 s"):
-        jvm.ensure()
+        artifacts.ensure()
 
 
 def test_two_at_a_time_fetch_once(maven: Maven) -> None:
     """A second process waits for the first and then finds everything there."""
-    threads = [threading.Thread(target=jvm.ensure) for _ in range(2)]
+    threads = [threading.Thread(target=artifacts.ensure) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -200,44 +200,44 @@ def test_two_at_a_time_fetch_once(maven: Maven) -> None:
 def test_a_jar_that_is_not_locked_is_refused(maven: Maven, tmp_path: Path) -> None:
     """Whoever adds a jar to the list is told to lock its checksum; nothing is fetched before."""
     (tmp_path / "jvm.lock").write_text("")
-    with pytest.raises(
-        Problem, match=r"one-1.0.jar.*in jvm.ivy.xml but not in jvm.lock; run `make lock-jvm`"
-    ):
-        jvm.ensure()
+    with pytest.raises(Problem, match=r"one-1.0.jar.*in ivy.xml but not in jvm.lock; run `make lock-jvm`"):
+        artifacts.ensure()
     assert maven.got == []
 
 
 def test_progress_is_told_where_there_is_no_terminal(maven: Maven, tmp_path: Path) -> None:
     """A log gets plain lines, the last of which has all jars."""
     with (tmp_path / "log").open("w") as f:
-        jvm.ensure(Console(file=f))
+        artifacts.ensure(Console(file=f))
     assert (tmp_path / "log").read_text().splitlines()[-1] == "JVM parts: 3 of 3 jars"
     assert len(maven.got) == 3
 
 
 def test_the_list_and_its_lock_agree() -> None:
-    """Each jar of jvm.ivy.xml has its checksum in jvm.lock, and no other stands there."""
-    assert sorted(jar.file for jar in jvm.listed()) == sorted(jvm.locked())
+    """Each jar of ivy.xml has its checksum in jvm.lock, and no other stands there."""
+    assert sorted(jar.file for jar in artifacts.listed()) == sorted(artifacts.locked())
 
 
 def test_the_connector_brings_no_second_spark_hadoop_or_scala() -> None:
     """Spark gets the connector and what PySpark lacks, nothing that it has already."""
-    files = [jar.file for jar in jvm.listed() if "spark" in jar.confs]
-    there = {jar.name.rsplit("-", 1)[0] for jar in jvm_fetch.pyspark_jars().glob("*.jar")}
+    files = [jar.file for jar in artifacts.listed() if "spark" in jar.confs]
+    there = {jar.name.rsplit("-", 1)[0] for jar in fetch.pyspark_jars().glob("*.jar")}
     assert not {file.rsplit("-", 1)[0] for file in files} & there
     assert not [file for file in files if file.startswith(("hadoop", "scala-"))]
 
 
 def test_a_proxy_of_the_environment_is_handed_to_java() -> None:
     """Java does not read https_proxy by itself."""
-    options = list(jvm_fetch.proxy_options({"https_proxy": "http://user:secret@proxy.example:3128"}))
+    options = list(fetch.proxy_options({"https_proxy": "http://user:secret@proxy.example:3128"}))
     assert options == ["-Dhttps.proxyHost=proxy.example", "-Dhttps.proxyPort=3128"]
 
 
 @pytest.mark.e2e
 def test_what_the_connector_uses_of_the_older_token_provider() -> None:
     """These classes, the same in both versions; a connector that asks for more is to be looked at."""
-    connector = next(jar for jar in jvm.ensure().jars("spark") if jar.name.startswith("spark-sql-kafka"))
+    connector = next(
+        jar for jar in artifacts.ensure().jars("spark") if jar.name.startswith("spark-sql-kafka")
+    )
     with zipfile.ZipFile(connector) as jar:
         code = b"".join(jar.read(name) for name in jar.namelist() if name.endswith(".class"))
     used = {name.decode().strip("$") for name in re.findall(rb"org/apache/spark/kafka010/([A-Za-z$]+)", code)}

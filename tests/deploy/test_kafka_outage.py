@@ -15,14 +15,14 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 from standin_clients import StandIn
 
-from collectors import load, paths
-from deploy.demo import books
+from collectors.config import load, paths
+from collectors.contract.window_rows import decode_window
+from deploy.demo import audit
 from streaming.accounting import Accountant
 from streaming.exporter import Exporter
-from streaming.rows import decode_window
 
 if TYPE_CHECKING:
-    from deploy.embedded.kafka import Kafka
+    from deploy.embedded.programs.kafka import Kafka
 
 pytestmark = pytest.mark.e2e
 _RATE = 100
@@ -70,7 +70,7 @@ paths: {{kept: {{from: a, to: a, address: closest/kept, rate: {_RATE}/s}}}}
     for _, data, append_ns in records:
         for row in accountant.feed(data, append_ns).rows:
             exporter.apply_window(decode_window(row))
-    sent = books.numbers_sent(record for record, _, _ in records)["kept"]
+    sent = audit.numbers_sent(record for record, _, _ in records)["kept"]
     assert sent >= (3 + _AWAY_SECONDS + _GONE_AFTER_SECONDS) * _RATE
     counted = _counted(exporter)
     assert counted["inflight_path_sent_messages_total"] == sent

@@ -26,18 +26,18 @@ from kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
-from collectors.config import Config
-from collectors.sink import KafkaSink
-from collectors.spool import Spool
-from collectors.topics import BROKER, DEAD_LETTERS, EVENTS, LIVE, ROUTER, SAMPLES, SETTINGS, WINDOWS
+from collectors.config.model import Config
+from collectors.contract.topics import BROKER, DEAD_LETTERS, EVENTS, LIVE, ROUTER, SAMPLES, SETTINGS, WINDOWS
+from collectors.kafka.sink import KafkaSink
+from collectors.kafka.spool import Spool
 from deploy.live_check.kafka import check_kafka
 from deploy.live_check.result import Checked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from deploy.embedded.guarded import Guard
-    from deploy.embedded.kafka import Kafka
+    from deploy.embedded.programs.kafka import Kafka
+    from deploy.embedded.programs.secured import Guard
 
 pytestmark = pytest.mark.e2e
 
@@ -78,8 +78,8 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
 @pytest.fixture(scope="module")
 def fenced(guard: Guard, told: list[list[str]], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
     """A Kafka in which nobody may do anything but what the script allows, save who comes by the open port."""
-    from deploy.embedded.kafka import Kafka  # noqa: PLC0415 -- most tests do without it
-    from deploy.embedded.supervisor import Supervisor  # noqa: PLC0415 -- the same
+    from deploy.embedded.programs.kafka import Kafka  # noqa: PLC0415 -- most tests do without it
+    from deploy.embedded.supervise.supervisor import Supervisor  # noqa: PLC0415 -- the same
 
     settings = {
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
@@ -282,7 +282,7 @@ def test_the_exporter_reads_all_its_topics(fenced: Kafka, guard: Guard, tmp_path
 
     from streaming.exporter import Exporter  # noqa: PLC0415 -- the same
     from streaming.exporter.consumer import Consumer  # noqa: PLC0415 -- the same
-    from streaming.exporter.saved import StateFile  # noqa: PLC0415 -- the same
+    from streaming.exporter.state_file import StateFile  # noqa: PLC0415 -- the same
 
     producer = KafkaProducer(bootstrap_servers=fenced.bootstrap)
     for topic in (WINDOWS, LIVE, EVENTS, ROUTER, BROKER):
@@ -309,8 +309,8 @@ def test_the_job_reads_samples_and_writes_rows(fenced: Kafka, guard: Guard, tmp_
     from spark_job import RULES, produce, quick_session  # noqa: PLC0415 -- of this test alone
     from synthetic import Flow  # noqa: PLC0415 -- the same
 
-    from streaming import service  # noqa: PLC0415 -- the same
-    from streaming.settings import JobSettings, KafkaAccess  # noqa: PLC0415 -- the same
+    from streaming.spark import service  # noqa: PLC0415 -- the same
+    from streaming.spark.settings import JobSettings, KafkaAccess  # noqa: PLC0415 -- the same
 
     access = KafkaAccess(
         servers=(fenced.guarded_bootstrap,),

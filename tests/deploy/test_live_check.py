@@ -10,10 +10,10 @@ import yaml
 from click.testing import CliRunner
 from jolokia import FakeJolokia
 
-from collectors import load
 from collectors.broker import schema
-from collectors.broker.jolokia import Jolokia, Search
-from collectors.config import Broker, Config
+from collectors.broker.client import Jolokia, Search
+from collectors.config import load
+from collectors.config.model import Broker, Config
 from deploy.commands.check import command
 from deploy.live_check import checks
 from deploy.live_check.brokers import check_brokers
@@ -23,8 +23,8 @@ from deploy.live_check.result import Checked
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from deploy.embedded.artemis import Artemis
     from deploy.embedded.network import Network
+    from deploy.embedded.programs.artemis import Artemis
 
 
 def config_of(network: Network, **changes: Any) -> dict[str, Any]:

@@ -21,10 +21,11 @@ from helpers import free_port, wait_until
 from relay import Relay
 from standin_clients import StandIn
 
-from collectors.config import Endpoint
+from collectors.config.model import Endpoint
 from deploy.commands.ping import command
 from deploy.errors import Problem
-from deploy.ping import pinging, show
+from deploy.ping import run as pinging
+from deploy.ping import show
 from deploy.ping.echoing import EchoingPeer
 
 
@@ -259,8 +260,8 @@ _RECORD = """
 import sys
 import numpy as np
 import deploy.commands.ping
-from collectors.record_codec import decode, encode
-from collectors.records import Header, Received
+from collectors.contract.record_codec import decode, encode
+from collectors.contract.records import Header, Received
 header = Header(
     kind="received", mesh="", path="", address="", source="", target="", role="receiver", name="",
     run="0" * 16, number=0, observed_from_ns=0, frontier_ns=0, senders=0, receivers=0,

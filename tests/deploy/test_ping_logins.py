@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from deploy.embedded.artemis import Artemis
-    from deploy.embedded.guarded import Guard
+    from deploy.embedded.programs.artemis import Artemis
+    from deploy.embedded.programs.secured import Guard
 
 pytestmark = pytest.mark.e2e
 

@@ -19,7 +19,7 @@ from standin_clients import StandIn
 
 from collectors.probe.prober import Prober
 from deploy.commands.ping import command
-from deploy.ping.tally import Tally
+from deploy.ping.results import Tally
 
 _NO_AMQP = "this port speaks no AMQP 1.0"
 _HUNG_UP = "the peer hung up without a reason: its log may say why"

@@ -10,14 +10,14 @@ from typing import Any
 import pyarrow.parquet as pq
 from by_hand import ledger_rows
 
-from collectors.config import Endpoint
+from collectors.config.model import Endpoint
+from collectors.config.units import Step
+from collectors.contract.record_codec import encode
+from collectors.contract.records import SECOND_NS
 from collectors.probe.publisher import header_for
-from collectors.record_codec import encode
-from collectors.records import SECOND_NS
-from collectors.units import Step
 from deploy.ping import files, samples
-from deploy.ping.pinging import Wish, path_of
-from deploy.ping.tally import Tally
+from deploy.ping.results import Tally
+from deploy.ping.run import Wish, path_of
 
 _PEER = Endpoint(url=("amqp://127.0.0.1:5672",))
 _WISH = Wish(

@@ -12,12 +12,12 @@ import pytest
 from probe_process import ProbeProcess, Written, written
 from standin_clients import StandIn
 
-from collectors import load, paths
+from collectors.config import load, paths
+from collectors.contract.window_rows import decode_window
 from streaming.accounting import Accountant
-from streaming.rows import decode_window
 
 if TYPE_CHECKING:
-    from deploy.embedded.kafka import Kafka
+    from deploy.embedded.programs.kafka import Kafka
 
 pytestmark = pytest.mark.e2e
 

@@ -13,13 +13,13 @@ import pytest
 from probe_process import ProbeProcess, Written, command, written
 from standin_clients import StandIn
 
-from collectors import load, paths
-from collectors.records import SECOND_NS, Record
+from collectors.config import load, paths
+from collectors.contract.records import SECOND_NS, Record
+from collectors.contract.window_rows import WindowRow, decode_window
 from streaming.accounting import Accountant
-from streaming.rows import WindowRow, decode_window
 
 if TYPE_CHECKING:
-    from deploy.embedded.kafka import Kafka
+    from deploy.embedded.programs.kafka import Kafka
 
 pytestmark = pytest.mark.e2e
 _OPEN_NS = 3 * SECOND_NS  # window and settle: so long the receivers have to be there

@@ -14,9 +14,9 @@ import pytest
 from proton import Message
 from proton.utils import BlockingConnection, LinkDetached
 
-from collectors.broker import reading, schema
-from collectors.broker.jolokia import Jolokia
-from collectors.config import Broker
+from collectors.broker import poll, schema
+from collectors.broker.client import Jolokia
+from collectors.config.model import Broker
 from deploy.live_check.fixes import management_policy, path_policy
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from certificates import Authority
 
-    from deploy.embedded.artemis import Artemis
-    from deploy.embedded.guarded import Guard
+    from deploy.embedded.programs.artemis import Artemis
+    from deploy.embedded.programs.secured import Guard
 
 RIGHTS = Path(__file__).parents[2] / "deploy" / "rights"
 FILES = {"security-settings": "artemis-security.xml", "address-settings": "artemis-address-settings.xml"}
@@ -34,8 +34,8 @@ FILES = {"security-settings": "artemis-security.xml", "address-settings": "artem
 @pytest.fixture(scope="module")
 def fenced(guard: Guard, authority: Authority, tmp_path_factory: Any) -> Iterator[Artemis]:  # noqa: ARG001 -- guard's files
     """An Artemis with our files in place of its own."""
-    from deploy.embedded.artemis import Artemis  # noqa: PLC0415 -- most tests do without it
-    from deploy.embedded.supervisor import Supervisor  # noqa: PLC0415 -- the same
+    from deploy.embedded.programs.artemis import Artemis  # noqa: PLC0415 -- most tests do without it
+    from deploy.embedded.supervise.supervisor import Supervisor  # noqa: PLC0415 -- the same
 
     with Supervisor(tmp_path_factory.mktemp("fenced")) as supervisor:
         broker = Artemis(supervisor, queues=("inflight.orders", "orders"), guard=guard)
@@ -74,10 +74,10 @@ def post(broker: Artemis, request: dict[str, Any]) -> int:
 def test_the_collector_may_read_all_it_wants(fenced: Artemis) -> None:
     """Every MBean it asks for, and the names of all queues."""
     client, until = Jolokia(config(fenced)), time.monotonic() + 20
-    product = reading.detected(client.ask(reading.detection(), until))
+    product = poll.detected(client.ask(poll.detection(), until))
     assert product is schema.ARTEMIS
-    asked = reading.requests(product, config(fenced).queues, reading.Choice())
-    replies = client.ask([*reading.census(product), *(item.request for item in asked)], until)
+    asked = poll.requests(product, config(fenced).queues, poll.Choice())
+    replies = client.ask([*poll.census(product), *(item.request for item in asked)], until)
     client.close()
     assert {reply["status"] for reply in replies} == {200}
 

@@ -17,7 +17,7 @@ import pytest
 from helpers import free_port, wait_until
 from standin_clients import StandIn
 
-from collectors import http_client
+from collectors.http import client
 from deploy.embedded import http
 
 
@@ -80,7 +80,7 @@ def _ready(port: int) -> str:
     """What it says, whatever its status; nothing where nobody answers yet."""
     url = f"http://127.0.0.1:{port}/-/ready"
     with contextlib.suppress(OSError):
-        return http_client.get(url, time.monotonic() + 5).body.decode()
+        return client.get(url, time.monotonic() + 5).body.decode()
     return ""
 
 

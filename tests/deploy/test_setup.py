@@ -35,8 +35,8 @@ class Checkout:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        (folder / "deploy").mkdir(parents=True)
-        for name in ("__init__.py", "java.py"):
+        (folder / "deploy" / "jvm").mkdir(parents=True)
+        for name in ("__init__.py", "jvm/__init__.py", "jvm/java.py"):
             shutil.copy(_PROJECT / "deploy" / name, folder / "deploy" / name)
         shutil.copytree(_PROJECT / "deploy" / "setup", folder / "deploy" / "setup")
         (folder / "pyproject.toml").write_text("[project]\n")
@@ -80,7 +80,7 @@ class Checkout:
 _PIP = "-m pip --disable-pip-version-check install"
 _LOCKED = f"{_PIP} --require-hashes -r ./requirements.lock -q"
 _OURSELVES = f"{_PIP} -q --no-deps --no-build-isolation -e ."
-_JVM = "-m deploy.jvm"
+_JVM = "-m deploy.jvm.artifacts"
 _SASL = "Cyrus SASL's headers: without them qpid-proton is built with no PLAIN or SCRAM, and says nothing"
 _MECHANISMS = "Cyrus SASL's mechanisms: PLAIN and SCRAM are modules that it loads when somebody logs in"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from by_hand import received_rows
 
-from collectors import load, paths
+from collectors.config import load, paths
+from collectors.contract.records import MAX_ROWS, SECOND_NS, Gap
 from collectors.probe.publisher import Publisher, header_for
-from collectors.records import MAX_ROWS, SECOND_NS, Gap
-from deploy.probing import spool_bytes
+from deploy.parts.probing import spool_bytes
 
 
 class _Counting:

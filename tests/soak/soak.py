@@ -27,11 +27,12 @@ from rich.console import Console
 from rich.table import Table
 
 from deploy.demo.config import write_config
-from deploy.embedded import guardian, http
+from deploy.embedded import http
 from deploy.embedded.network import Network
-from deploy.embedded.ports import LOOPBACK, free_port
-from deploy.embedded.process import Part, Process
-from deploy.embedded.supervisor import Supervisor
+from deploy.embedded.supervise import orphans
+from deploy.embedded.supervise.ports import LOOPBACK, free_port
+from deploy.embedded.supervise.process import Part, Process
+from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.errors import Problem
 
 _ROLES: Final = {"send": ("probe", "--send"), "receive": ("probe", "--receive")}
@@ -77,7 +78,7 @@ class Soaked:
     def processes(self, name: str) -> list[int]:
         """The part's process and all that it started."""
         pid = self.process(name).pid
-        return [each for each in guardian.marked(f"{self._supervisor.state_dir}//") if _session(each) == pid]
+        return [each for each in orphans.marked(f"{self._supervisor.state_dir}//") if _session(each) == pid]
 
     def kill(self, name: str) -> None:
         self.process(name).kill()

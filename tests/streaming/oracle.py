@@ -13,8 +13,8 @@ from typing import Any
 from oracle_parts import OracleEnd, OracleWindow, Row
 from oracle_row import SECOND, RowOracle
 
-from collectors.paths import Rules
-from collectors.records import OUTCOMES, Header, Record
+from collectors.config.paths import Rules
+from collectors.contract.records import OUTCOMES, Header, Record
 
 
 class Oracle(RowOracle):

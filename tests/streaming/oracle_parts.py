@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from collectors.records import Header
+from collectors.contract.records import Header
 
 
 @dataclass

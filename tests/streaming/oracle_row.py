@@ -9,7 +9,7 @@ from typing import Any
 
 from oracle_parts import OracleEnd, OracleWindow, Row
 
-from collectors.paths import Rules
+from collectors.config.paths import Rules
 
 SECOND = 1_000_000_000
 REFUSALS = ("rejected", "released", "modified")

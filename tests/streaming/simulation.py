@@ -14,7 +14,7 @@ from simulation_outage import after, drawn
 from simulation_parts import T0_NS, History, Knobs, Message, Run
 from simulation_records import write_ledgers, write_samples
 
-from collectors.records import SECOND_NS, Gap, Record
+from collectors.contract.records import SECOND_NS, Gap, Record
 
 
 def simulate(knobs: Knobs) -> History:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from collectors.records import SECOND_NS, Record
+from collectors.contract.records import SECOND_NS, Record
 
 Topic = list[tuple[Record, int]]
 WAIT_NS = 5 * SECOND_NS // 2  # a probe tries again every 2 s at most

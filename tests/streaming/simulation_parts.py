@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from collectors.records import SECOND_NS, Record
+from collectors.contract.records import SECOND_NS, Record
 
 T0_NS = 1_700_000_000 * SECOND_NS
 FLUSH_NS = SECOND_NS

@@ -7,7 +7,7 @@ import random
 from by_hand import ledger_rows, received_rows
 from simulation_parts import FLUSH_NS, Knobs, Message, Run
 
-from collectors.records import SECOND_NS, Clock, Header, Received, Record, Span
+from collectors.contract.records import SECOND_NS, Clock, Header, Received, Record, Span
 
 
 def _header(knobs: Knobs, run: Run, **more: object) -> Header:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from writing import RULES, Path, finish, gap, ns, pair, span
 
-from collectors.record_codec import encode
-from collectors.records import SECOND_NS, Clock, Record
+from collectors.contract.record_codec import encode
+from collectors.contract.records import SECOND_NS, Clock, Record
 from streaming.accounting import Accountant, PathState, bounds, ends
 from streaming.histogram import BUCKETS
 

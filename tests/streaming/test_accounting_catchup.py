@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from writing import RULES, Path, Writer, finish, ns, pair
 
-from collectors.records import SECOND_NS
+from collectors.contract.records import SECOND_NS
+from collectors.contract.window_rows import WindowRow
 from streaming.accounting import PathState, bounds
-from streaming.rows import WindowRow
 
 OUTAGE = range(20, 620)  # ten minutes, which is what a spool keeps
 

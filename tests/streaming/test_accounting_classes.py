@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from writing import Path, finish, gap, pair, span
 
-from collectors.records import Outcome
+from collectors.contract.records import Outcome
 
 
 def test_a_received_message_is_received_whatever_its_outcome_said() -> None:

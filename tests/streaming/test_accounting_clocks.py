@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from writing import Path
 
-from collectors.records import SECOND_NS, Clock
+from collectors.contract.records import SECOND_NS, Clock
 
 
 def first(path: Path) -> list[int]:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from writing import RULES, Path, finish, gap, ns, pair
 
-from collectors.records import SECOND_NS, Clock
+from collectors.contract.records import SECOND_NS, Clock
 
 
 def first(path: Path) -> list[int]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from writing import Path, Writer, finish, pair
 
-from collectors.records import OUTCOMES, Ledger, Outcome
+from collectors.contract.records import OUTCOMES, Ledger, Outcome
 from streaming.accounting import bounds, ledgers
 
 Runs = list[tuple[int, int, Outcome]]

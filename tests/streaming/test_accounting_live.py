@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from writing import Path, finish, gap, ns, pair
 
-from streaming import rows as contract
-from streaming.rows import LiveRow
+from collectors.contract import window_rows as contract
+from collectors.contract.window_rows import LiveRow
 
 MS = 1_000_000
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from writing import Path, ns
 
 from streaming.accounting import samples
-from streaming.accounting.measure import JITTER, MEASURES, Measures
+from streaming.accounting.latencies import JITTER, MEASURES, Measures
 from streaming.histogram import HIGHEST_NS
 
 quick = settings(max_examples=80)

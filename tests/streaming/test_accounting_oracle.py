@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from oracle import Oracle
 from simulation import History, Knobs, simulate
 
-from collectors.paths import Rules
-from collectors.records import SECOND_NS, Record
+from collectors.config.paths import Rules
+from collectors.contract.records import SECOND_NS, Record
+from collectors.contract.window_rows import WindowRow, decode_window
 from streaming.accounting import PathState
-from streaming.rows import WindowRow, decode_window
 
 
 def rules(drawn: Knobs) -> Rules:

@@ -12,10 +12,10 @@ from itertools import product
 import pytest
 from simulation import History, Knobs, simulate
 
-from collectors.paths import Rules
-from collectors.records import SECOND_NS
+from collectors.config.paths import Rules
+from collectors.contract.records import SECOND_NS
+from collectors.contract.window_rows import WindowRow, decode_window
 from streaming.accounting import PathState
-from streaming.rows import WindowRow, decode_window
 
 RULES = Rules(2 * SECOND_NS, 3 * SECOND_NS, 8 * SECOND_NS, 120 * SECOND_NS)
 HISTORIES = int(os.environ.get("INFLIGHT_EXAMPLES", "200"))  # a long search: INFLIGHT_EXAMPLES=5000

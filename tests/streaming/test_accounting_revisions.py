@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from writing import Path, Writer, finish, gap, ns, pair, span
 
-from collectors.records import Record
+from collectors.contract.records import Record
 
 
 def first(path: Path) -> list[int]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hdrh.histogram import HdrHistogram
 from writing import Path, finish, gap, ns, pair
 
-from collectors.records import SECOND_NS
-from streaming import rows as contract
-from streaming.rows import WindowRow
+from collectors.contract import window_rows as contract
+from collectors.contract.records import SECOND_NS
+from collectors.contract.window_rows import WindowRow
 
 MS = 1_000_000
 

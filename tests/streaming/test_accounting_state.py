@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from writing import RULES, T0, Path, finish, ns, pair
 
-from collectors.record_codec import encode
-from collectors.records import SECOND_NS
-from streaming.accounting import Accountant, BadState, PathState, codec
-from streaming.accounting.codec import VERSION
-from streaming.rows import decode_window
+from collectors.contract.record_codec import encode
+from collectors.contract.records import SECOND_NS
+from collectors.contract.window_rows import decode_window
+from streaming.accounting import Accountant, BadState, PathState, state_codec
+from streaming.accounting.state_codec import VERSION
 
 
 def put_away(path: Path, kept: dict[int, bytes]) -> bytes:
@@ -149,7 +149,7 @@ def test_whatever_is_damaged_in_state_says_the_way_out(seed: int) -> None:
     try:
         state = PathState.load("p", RULES, bytes(data) if place == 0 else HEADER, windows.get)
         for blob in windows.values():
-            codec.load_window(blob)
+            state_codec.load_window(blob)
     except BadState as error:
         assert "new checkpoint" in str(error)  # noqa: PT017 -- either outcome is right, a third is not
     else:

@@ -13,13 +13,14 @@ from hdrh.log import HistogramLogReader
 from pyspark.sql import SparkSession
 from synthetic import Flow
 
-from collectors.paths import Rules
-from collectors.records import SECOND_NS
+from collectors.config.paths import Rules
+from collectors.contract import window_rows
+from collectors.contract.records import SECOND_NS
 from deploy.commands.archive import command
-from streaming import archive, rows
 from streaming.accounting import Accountant
-from streaming.archive_read import ArchiveError, Question, read
-from streaming.archive_text import as_csv, as_hlog
+from streaming.archive.read import ArchiveError, Question, read
+from streaming.archive.text import as_csv, as_hlog
+from streaming.spark import archive
 
 pytestmark = pytest.mark.e2e
 
@@ -73,7 +74,7 @@ def test_what_is_read_is_what_was_written(spark: SparkSession, final: list[bytes
 
 def test_rows_that_are_none_end_nothing(spark: SparkSession, final: list[bytes], tmp_path: Path) -> None:
     """Of any type in any column: they are left out, and those beside them are kept."""
-    good = rows.decode_window(final[0])
+    good = window_rows.decode_window(final[0])
     values: list[object] = ["maybe", 10**400, 1 << 63, -(1 << 63), 1 << 62, -1, 1.5, [], {}, None, "\u0000"]
     bad = [
         json.dumps({**good, name: value, "hostile": True}).encode()
@@ -109,7 +110,7 @@ def test_only_the_newest_revision_unless_asked(
     spark: SparkSession, final: list[bytes], tmp_path: Path
 ) -> None:
     """A revision takes the place of what it revises."""
-    revised = rows.encode({**rows.decode_window(final[0]), "revision": 1, "late": 3})
+    revised = window_rows.encode({**window_rows.decode_window(final[0]), "revision": 1, "late": 3})
     land(spark, tmp_path, [*final, revised])
     assert revised in stored(tmp_path)
     assert final[0] not in stored(tmp_path)
@@ -119,7 +120,7 @@ def test_only_the_newest_revision_unless_asked(
 
 def test_hlog_is_read_by_hdrhistograms_own_reader(final: list[bytes], tmp_path: Path) -> None:
     """Histogram by histogram, with the path as tag."""
-    table: list[dict[str, Any]] = [{**rows.decode_window(row), "row": row.decode()} for row in final]
+    table: list[dict[str, Any]] = [{**window_rows.decode_window(row), "row": row.decode()} for row in final]
     file = tmp_path / "a.hlog"
     file.write_text("".join(as_hlog(table)))
     total = HdrHistogram(1, 3_600_000_000_000, 3)
@@ -131,7 +132,7 @@ def test_hlog_is_read_by_hdrhistograms_own_reader(final: list[bytes], tmp_path: 
 
 def test_csv_has_a_line_for_each_window(final: list[bytes]) -> None:
     """Under the names of its columns."""
-    row: dict[str, Any] = {**rows.decode_window(final[0])}
+    row: dict[str, Any] = {**window_rows.decode_window(final[0])}
     lines = list(as_csv([{**row, **row["classes"], "row": final[0].decode()}]))
     assert lines[0].startswith("path,mesh,window_start,window_seconds,revision,complete,sent,received,")
     assert lines[1].startswith("path 0,prod,2023-11-14T23:59:40Z,5.0,0,")

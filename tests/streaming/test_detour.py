@@ -12,15 +12,15 @@ from kafka import KafkaProducer
 from kafka.errors import KafkaError
 from spark_job import RULES, letters
 
-from collectors.batches import MOST_BYTES
-from collectors.topics import DEAD_LETTERS, SAMPLES
-from streaming import detour
-from streaming.detour import Detour
-from streaming.offset_log import Ends, Plan
-from streaming.settings import JobSettings, KafkaAccess
+from collectors.contract.topics import DEAD_LETTERS, SAMPLES
+from collectors.kafka.batches import MOST_BYTES
+from streaming.spark import detour
+from streaming.spark.detour import Detour
+from streaming.spark.offset_log import Ends, Plan
+from streaming.spark.settings import JobSettings, KafkaAccess
 
 if TYPE_CHECKING:
-    from deploy.embedded.kafka import Kafka
+    from deploy.embedded.programs.kafka import Kafka
 
 pytestmark = pytest.mark.e2e
 

@@ -8,10 +8,10 @@ import pytest
 from made_counts import Made
 from made_rows import LENGTH, SECOND, START, live, window
 
-from collectors.events import Event
+from collectors.contract.events import Event
+from collectors.contract.window_rows import check_window
 from streaming.exporter.core import FORGET_NS, MAX_PATHS, VANISH_NS
 from streaming.exporter.moves import steps
-from streaming.rows import check_window
 
 
 @pytest.fixture

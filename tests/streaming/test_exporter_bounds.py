@@ -8,12 +8,12 @@ import pytest
 from made_counts import Made
 from made_rows import LENGTH, SECOND, START, live, window
 
-from collectors.events import Event
-from collectors.telemetry import MAX_PARTS, Telemetry
+from collectors.contract.events import Event
+from collectors.contract.telemetry import MAX_PARTS, Telemetry
+from collectors.contract.window_rows import check_live, check_window
 from streaming.exporter import core, network
-from streaming.exporter.room import Full, Room, weight
-from streaming.exporter.view import snapshot
-from streaming.rows import check_live, check_window
+from streaming.exporter.memory_bounds import Full, Room, weight
+from streaming.exporter.page_data import snapshot
 
 LINK = {"peer": "B", "direction": "out", "type": "inter-router", "deliveries_added": 50, "undelivered": 3}
 

@@ -23,14 +23,14 @@ from kafka import KafkaProducer
 from kafka.admin import KafkaAdminClient
 from made_rows import START, live, window
 
-from collectors import topics
-from collectors.events import Event
-from collectors.events import encode as encode_event
-from collectors.telemetry import Telemetry
-from streaming.rows import LiveRow, WindowRow, encode
+from collectors.contract import topics
+from collectors.contract.events import Event
+from collectors.contract.events import encode as encode_event
+from collectors.contract.telemetry import Telemetry
+from collectors.contract.window_rows import LiveRow, WindowRow, encode
 
 if TYPE_CHECKING:
-    from deploy.embedded.kafka import Kafka
+    from deploy.embedded.programs.kafka import Kafka
 
 pytestmark = pytest.mark.e2e
 
@@ -351,7 +351,7 @@ def _refusal(export: Export) -> str:
 
 def test_goes_on_when_kafka_comes_back(tmp_path: Path) -> None:
     """While Kafka is down what is known stays served; afterwards every window counts once."""
-    from deploy.embedded.kafka import Kafka  # noqa: PLC0415 -- as in conftest: most test runs do without it
+    from deploy.embedded.programs.kafka import Kafka  # noqa: PLC0415 -- as in conftest: most test runs do without it
 
     with Kafka.alone(tmp_path / "kafka") as own:
         own.make_topics("own", (topics.WINDOWS, topics.LIVE, topics.EVENTS))

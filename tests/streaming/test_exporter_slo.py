@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collectors.load import parse
-from streaming.exporter.slo import Objective, objectives
+from collectors.config.load import parse
+from streaming.exporter.objectives import Objective, objectives
 
 TEXT = """\
 version: 1

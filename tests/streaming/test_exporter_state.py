@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from made_counts import Made
 from made_rows import LENGTH, live, window
 
-from collectors.config import Kafka
+from collectors.config.model import Kafka
+from collectors.contract.window_rows import WindowRow
 from streaming.exporter import core
 from streaming.exporter.consumer import Consumer
-from streaming.exporter.saved import DamagedState, StateFile
-from streaming.rows import WindowRow
+from streaming.exporter.state_file import DamagedState, StateFile
 
 
 @settings(max_examples=60)

@@ -8,9 +8,9 @@ import pytest
 from made_counts import Made
 from made_rows import LENGTH, SECOND, START, live, window
 
-from collectors.telemetry import Telemetry
-from streaming.exporter.view import snapshot
-from streaming.words import WORDS
+from collectors.contract.telemetry import Telemetry
+from streaming.exporter.page_data import snapshot
+from streaming.wording import WORDS
 
 NOW = 12  # the window that is open
 

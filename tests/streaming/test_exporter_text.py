@@ -14,10 +14,10 @@ from made_rows import SECOND, START, live, window
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from collectors.events import Event
-from collectors.load import parse
-from collectors.metrics import CATALOGUE
-from deploy.results import add_build_info
+from collectors.config.load import parse
+from collectors.contract.events import Event
+from collectors.contract.metrics import CATALOGUE
+from deploy.parts.results import add_build_info
 from streaming.exporter import Exporter
 
 GOLDEN = Path(__file__).parent.parent / "fixtures" / "exposition.prom"

@@ -21,19 +21,19 @@ from pyspark.sql import SparkSession
 from spark_job import RULES, consume, expected, letters, produce, window_rows
 from synthetic import Flow
 
-from collectors.load import parse
-from collectors.topics import LIVE, SAMPLES, WINDOWS
-from deploy.in_process import InProcess
-from streaming import checkpoint, service
-from streaming.checkpoint import CheckpointError
+from collectors.config.load import parse
+from collectors.contract.topics import LIVE, SAMPLES, WINDOWS
+from deploy.parts.in_process import InProcess
 from streaming.exporter import Exporter
-from streaming.job import settled
-from streaming.lanes import Layout
-from streaming.settings import JobSettings, KafkaAccess
+from streaming.spark import checkpoint, service
+from streaming.spark.checkpoint import CheckpointError
+from streaming.spark.job import settled
+from streaming.spark.lanes import Layout
+from streaming.spark.settings import JobSettings, KafkaAccess
 
 if TYPE_CHECKING:
-    from deploy.embedded.guarded import Guard
-    from deploy.embedded.kafka import Kafka
+    from deploy.embedded.programs.kafka import Kafka
+    from deploy.embedded.programs.secured import Guard
 
 pytestmark = pytest.mark.e2e
 

@@ -15,9 +15,9 @@ from spark_job import RULES, consume, letters, produce
 from stream_process import Stream
 from synthetic import Flow
 
-from collectors.batches import Unreadable
-from collectors.topics import DEAD_LETTERS, SAMPLES, WINDOWS
-from deploy.embedded.kafka import Kafka
+from collectors.contract.topics import DEAD_LETTERS, SAMPLES, WINDOWS
+from collectors.kafka.batches import Unreadable
+from deploy.embedded.programs.kafka import Kafka
 from streaming.accounting import Accountant
 
 pytestmark = pytest.mark.e2e

@@ -19,11 +19,11 @@ from helpers import wait_until
 from spark_job import batches, expected, produce, window_rows
 from synthetic import Flow
 
-from deploy.embedded.supervisor import Supervisor
-from streaming import submit
+from deploy.embedded.supervise.supervisor import Supervisor
+from streaming.spark import submit
 
 if TYPE_CHECKING:
-    from deploy.embedded.kafka import Kafka
+    from deploy.embedded.programs.kafka import Kafka
 
 pytestmark = pytest.mark.e2e
 

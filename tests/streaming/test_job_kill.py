@@ -15,7 +15,7 @@ from spark_job import RULES, batches, expected, produce, window_rows
 from stream_process import Stream
 from synthetic import Flow
 
-from deploy.embedded.kafka import Kafka
+from deploy.embedded.programs.kafka import Kafka
 
 pytestmark = pytest.mark.e2e
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 
-from streaming.progress import Progress
+from streaming.spark.progress import Progress
 
 NOW = 1_700_000_100.0
 

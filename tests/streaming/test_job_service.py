@@ -9,14 +9,14 @@ import pytest
 from prometheus_client import CollectorRegistry
 from pyspark.errors import PySparkException
 
-from streaming import service
-from streaming.progress import Progress
-from streaming.service import reason, unfit
+from streaming.spark import service
+from streaming.spark.progress import Progress
+from streaming.spark.service import reason, unfit
 
 PYTHON = """[PYTHON_EXCEPTION] thrown from the Python worker: Traceback (most recent call last):
-  File "/x/streaming/packing.py", line 36, in unpack
+  File "/x/streaming/shard/packing.py", line 36, in unpack
     raise StateError(
-streaming.packing.StateError: the state is of form b'IP' 2, this version reads up to 1
+streaming.shard.packing.StateError: the state is of form b'IP' 2, this version reads up to 1
 
 	at org.apache.spark.api.python.BasePythonRunner$ReaderIterator.handlePythonException(PythonRunner.scala:1)
 	at java.base/java.lang.Thread.run(Thread.java:840)
@@ -61,7 +61,10 @@ Caused by: org.apache.kafka.common.errors.TimeoutException: Timed out waiting fo
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (PYTHON, "streaming.packing.StateError: the state is of form b'IP' 2, this version reads up to 1"),
+        (
+            PYTHON,
+            "streaming.shard.packing.StateError: the state is of form b'IP' 2, this version reads up to 1",
+        ),
         (BESIDE_THE_DRIVER, "ModuleNotFoundError: No module named 'streaming'"),
         (DAEMON, "ModuleNotFoundError: No module named 'pyspark'"),
         (JAVA, "org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node assignment"),

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from collectors.load import parse
-from collectors.paths import Rules
+from collectors.config.load import parse
+from collectors.config.paths import Rules
 from deploy.errors import Problem
-from deploy.job_settings import job_settings
-from streaming import settings
-from streaming.kafka_options import AccessError, kafka_options
-from streaming.settings import JobSettings, KafkaAccess
+from deploy.parts.job_settings import job_settings
+from streaming.spark import settings
+from streaming.spark.kafka_options import AccessError, kafka_options
+from streaming.spark.settings import JobSettings, KafkaAccess
 
 CONFIG = """
 version: 1

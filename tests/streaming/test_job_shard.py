@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from synthetic import EPOCH, Flow
 from writing import Path, ns
 
-from collectors.paths import Rules
-from collectors.record_codec import encode
-from collectors.records import SECOND_NS, Header
-from streaming import shard_log
+from collectors.config.paths import Rules
+from collectors.contract.record_codec import encode
+from collectors.contract.records import SECOND_NS, Header
 from streaming.accounting import Accountant
-from streaming.outputs import Input, Output
-from streaming.packing import StateError
-from streaming.shard import Logged, Shard, ShardRules, Snapshot
+from streaming.shard import log as shard_log
+from streaming.shard.outputs import Input, Output
+from streaming.shard.packing import StateError
+from streaming.shard.shard import Logged, Shard, ShardRules, Snapshot
 
 RULES = Rules(5 * SECOND_NS, 10 * SECOND_NS, 60 * SECOND_NS, 900 * SECOND_NS)
 HOUR_NS = 3600 * SECOND_NS
@@ -114,7 +114,7 @@ def test_a_snapshot_comes_after_so_many_batches_or_bytes(monkeypatch: pytest.Mon
         batch = TOPIC[at : at + 10]
         assert sorted(run(patient, store, batch), key=str) == sorted(run(eager, every, batch), key=str)
     assert (store.snapshots, every.snapshots) == (2, 8)
-    monkeypatch.setattr("streaming.shard.LOG_BYTES", 1)
+    monkeypatch.setattr("streaming.shard.shard.LOG_BYTES", 1)
     run(patient, store, TOPIC[80:90])
     assert store.snapshots == 3
 
@@ -204,7 +204,7 @@ def test_a_path_of_any_name_has_a_place(path: str) -> None:
 
 def test_a_shard_has_a_bound_of_paths(monkeypatch: pytest.MonkeyPatch) -> None:
     """Names that someone made up are put aside; the paths that are there go on."""
-    monkeypatch.setattr("streaming.shard.MAX_PATHS", 2)
+    monkeypatch.setattr("streaming.shard.shard.MAX_PATHS", 2)
     shard = Shard(ShardRules(RULES))
     found = run(shard, Store(), topic(1, "a", "b", "c", "d") + topic(2, "a")[2:])
     assert [o.amount for o in found if o.counter == "paths"] == [4]

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streaming.lanes import Layout
-from streaming.packing import StateError, pack, unpack
-from streaming.shard_windows import ShardWindows
+from streaming.shard.packing import StateError, pack, unpack
+from streaming.shard.windows import ShardWindows
+from streaming.spark.lanes import Layout
 
 SECOND = 1_000_000_000
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from click.testing import CliRunner
 from cluster import REQUIREMENTS, required, spelt
 
-from deploy import package
 from deploy.commands.submit import command
-from streaming import settings
+from deploy.spark_submit import package
+from streaming.spark import settings
 
 ROOT = Path(__file__).parents[2]
 # As on a worker of a cluster: no editable install, and none of what only the driver's machine has.
@@ -23,8 +23,8 @@ sys.meta_path[:] = [m for m in sys.meta_path if "editable" not in repr(m)]
 for name in sys.argv[2:]:
     sys.modules[name] = None
 sys.path[:] = [sys.argv[1], *(p for p in sys.path if p.endswith("site-packages") or "/lib/python" in p)]
-import streaming.processor, streaming.submit
-assert streaming.processor.__file__.startswith(sys.argv[1]), streaming.processor.__file__
+import streaming.spark.processor, streaming.spark.submit
+assert streaming.spark.processor.__file__.startswith(sys.argv[1]), streaming.spark.processor.__file__
 """
 
 
@@ -100,7 +100,7 @@ def test_dry_run_shows_the_command_line(tmp_path: Path) -> None:
     assert words[1:3] == ["--master", "spark://one:7077"]
     assert words[words.index("--py-files") + 1].endswith("inflight.zip")
     assert words[-4:-2] == ["--total-executor-cores", "4"]
-    assert words[-2].endswith("streaming/submit.py")
+    assert words[-2].endswith("streaming/spark/submit.py")
 
 
 def test_a_cluster_needs_a_checkpoint_that_all_see(tmp_path: Path) -> None:

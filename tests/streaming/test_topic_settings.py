@@ -8,12 +8,12 @@ import pytest
 from administrator import set_topic
 from helpers import free_port, wait_until
 
-from collectors.topics import SAMPLES, WINDOWS
-from streaming.samples_topic import tell_of_settings
-from streaming.settings import KafkaAccess
+from collectors.contract.topics import SAMPLES, WINDOWS
+from streaming.spark.samples_topic import tell_of_settings
+from streaming.spark.settings import KafkaAccess
 
 if TYPE_CHECKING:
-    from deploy.embedded.kafka import Kafka
+    from deploy.embedded.programs.kafka import Kafka
 
 pytestmark = pytest.mark.e2e
 PREFIX = "settings"

@@ -10,11 +10,11 @@ from typing import Any
 
 from by_hand import ledger_rows, received_rows
 
-from collectors.paths import Rules
-from collectors.record_codec import decode, encode
-from collectors.records import SECOND_NS, Clock, Gap, Header, Outcome, Record, Span
+from collectors.config.paths import Rules
+from collectors.contract.record_codec import decode, encode
+from collectors.contract.records import SECOND_NS, Clock, Gap, Header, Outcome, Record, Span
+from collectors.contract.window_rows import WindowRow, decode_window
 from streaming.accounting import PathState
-from streaming.rows import WindowRow, decode_window
 
 T0 = 1_700_000_000
 RULES = Rules(5 * SECOND_NS, 10 * SECOND_NS, 60 * SECOND_NS, 900 * SECOND_NS)

@@ -12,7 +12,7 @@ from replay import CAPTURES
 from watching import Watching, all_closed
 
 from collectors.broker.collector import BrokerCollector
-from collectors.config import Broker
+from collectors.config.model import Broker
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from helpers import optional, wait_until
 
-from collectors.broker import reading, schema
-from collectors.broker.jolokia import Jolokia
-from collectors.config import Broker
+from collectors.broker import poll, schema
+from collectors.broker.client import Jolokia
+from collectors.config.model import Broker
 from deploy.errors import Problem
 
 if TYPE_CHECKING:
@@ -40,12 +40,12 @@ def test_every_attribute_of_the_table_is_there(classic: Classic) -> None:
     classic.send("orders", 1)
     broker = Broker.model_validate({"jolokia": classic.jolokia_url})
     client, until = Jolokia(broker), time.monotonic() + 20
-    product = reading.detected(client.ask(reading.detection(), until))
+    product = poll.detected(client.ask(poll.detection(), until))
     assert product is schema.CLASSIC
-    asked = reading.requests(product, broker.queues, reading.Choice())
+    asked = poll.requests(product, broker.queues, poll.Choice())
     replies = client.ask([item.request for item in asked], until)
     client.close()
-    view = reading.read(asked, replies, product, broker.queues, (0, 0))
+    view = poll.read(asked, replies, product, broker.queues, (0, 0))
     assert not view.faults
     for bean in (product.broker, product.queue):
         for row in view.beans[bean.name]:

@@ -14,12 +14,13 @@ from peers import Dripping
 from proton import Message
 from proton.utils import BlockingConnection
 
-from collectors import http_client, telemetry
-from collectors.broker import jolokia
-from collectors.config import Broker
+from collectors.broker import client as jolokia
+from collectors.config.model import Broker
+from collectors.contract import telemetry
+from collectors.http import client as http_client
 
 if TYPE_CHECKING:
-    from deploy.embedded.artemis import Artemis
+    from deploy.embedded.programs.artemis import Artemis
 
 Watch = Callable[..., Any]
 QUEUE = {"address": "inflight.collected", "queue": "inflight.collected"}
@@ -81,7 +82,7 @@ def test_a_real_artemis(artemis: Artemis, watch: Watch) -> None:
 @pytest.mark.e2e
 def test_a_broker_that_restarts(tmp_path: Path, watch: Watch, caplog: pytest.LogCaptureFixture) -> None:
     """Down while it is away, with no values; back by itself, and its counters go on from where they were."""
-    from deploy.embedded.artemis import Artemis  # noqa: PLC0415 -- most tests do without it
+    from deploy.embedded.programs.artemis import Artemis  # noqa: PLC0415 -- most tests do without it
 
     with Artemis.alone(tmp_path) as broker:
         watching = watch(**login(broker), queues={"include": ["inflight.collected"]})

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.broker import objectname, reading, schema
-from collectors.broker.reading import Asked, BrokerView, Choice
-from collectors.config import Queues
+from collectors.broker import object_names, poll, schema
+from collectors.broker.poll import Asked, BrokerView, Choice
+from collectors.config.model import Queues
 
 ALL = Queues()
 
@@ -18,15 +18,15 @@ ALL = Queues()
 @given(st.dictionaries(st.text("abcXYZ", min_size=1), st.text(), min_size=1))
 def test_object_names(keys: dict[str, str]) -> None:
     """Any value survives being quoted and parsed."""
-    name = "domain:" + ",".join(f"{key}={objectname.quote(value)}" for key, value in keys.items())
-    assert objectname.parse(name) == keys
+    name = "domain:" + ",".join(f"{key}={object_names.quote(value)}" for key, value in keys.items())
+    assert object_names.parse(name) == keys
 
 
 @pytest.mark.parametrize("name", ["", "x", "x:", "x:a", 'x:a="b', 'x:a="b"c', "x:=b"])
 def test_what_is_no_object_name_is_refused(name: str) -> None:
     """Nothing is guessed."""
     with pytest.raises(ValueError, match="is not an object name"):
-        objectname.parse(name)
+        object_names.parse(name)
 
 
 def answers(capture: list[Any], asked: list[Asked]) -> list[Any]:
@@ -46,8 +46,8 @@ def answers(capture: list[Any], asked: list[Asked]) -> list[Any]:
 
 
 def look(capture: list[Any], queues: Queues = ALL, choice: Choice | None = None) -> BrokerView:
-    asked = reading.requests(schema.ARTEMIS, queues, choice or Choice())
-    return reading.read(asked, answers(capture, asked), schema.ARTEMIS, queues, (1, 2))
+    asked = poll.requests(schema.ARTEMIS, queues, choice or Choice())
+    return poll.read(asked, answers(capture, asked), schema.ARTEMIS, queues, (1, 2))
 
 
 def test_a_real_reply(capture: list[Any]) -> None:
@@ -81,11 +81,11 @@ def test_a_real_reply(capture: list[Any]) -> None:
 def test_only_reads_of_named_attributes_are_asked() -> None:
     """No exec, no write, and never all attributes."""
     for product in schema.PRODUCTS:
-        asked = reading.requests(product, ALL, Choice())
+        asked = poll.requests(product, ALL, Choice())
         encoded = [item.request.encode() for item in asked]
         assert {request["type"] for request in encoded} == {"read"}
         assert all(request["attribute"] for request in encoded)
-    searches = [*reading.detection(), *reading.census(schema.ARTEMIS)]
+    searches = [*poll.detection(), *poll.census(schema.ARTEMIS)]
     assert {request.encode()["type"] for request in searches} == {"search"}
 
 
@@ -105,13 +105,13 @@ def test_many_queues_are_asked_for_by_name() -> None:
     """So that a broker with 10,000 of them does not answer for all at each poll."""
     names = [schema.ARTEMIS.queue.pattern.format(queue=f'"orders.{n}"') for n in range(10_000)]
     queues = Queues(include=("orders.*",), limit=100)
-    choice = reading.choose(schema.ARTEMIS, queues, [{"value": names}, {"value": []}])
-    asked = reading.requests(schema.ARTEMIS, queues, choice)
+    choice = poll.choose(schema.ARTEMIS, queues, [{"value": names}, {"value": []}])
+    asked = poll.requests(schema.ARTEMIS, queues, choice)
     assert sum(item.bean.name == "queue" for item in asked) == 100
     assert choice.omitted["queue"] == 9900
-    few = reading.choose(schema.ARTEMIS, queues, [{"value": names[:99]}, {"value": []}])
+    few = poll.choose(schema.ARTEMIS, queues, [{"value": names[:99]}, {"value": []}])
     assert few.beans is None
-    asked = reading.requests(schema.ARTEMIS, queues, few)
+    asked = poll.requests(schema.ARTEMIS, queues, few)
     (pattern,) = (item.request.mbean for item in asked if item.bean.name == "queue")
     assert 'queue="orders.*",' in pattern
 
@@ -138,7 +138,7 @@ CLASSIC = "org.apache.activemq:brokerName=localhost,"
 
 def test_classic() -> None:
     """ActiveMQ Classic by its own names: shares are in per cent, and it has no addresses."""
-    asked = reading.requests(schema.CLASSIC, ALL, Choice())
+    asked = poll.requests(schema.CLASSIC, ALL, Choice())
     by_bean = {
         "broker": {
             f"{CLASSIC}type=Broker": {
@@ -166,7 +166,7 @@ def test_classic() -> None:
         {"status": 200, "value": by_bean[i.bean.name]} if i.bean.name in by_bean else {"status": 404}
         for i in asked
     ]
-    view = reading.read(asked, replies, schema.CLASSIC, ALL, (1, 2))
+    view = poll.read(asked, replies, schema.CLASSIC, ALL, (1, 2))
     assert view.one("broker")["address_memory_ratio"] == 0.12
     assert view.one("broker")["disk_ratio"] == 0.5
     assert view.beans["queue"][0]["queue"] == "orders"
@@ -177,9 +177,9 @@ def test_classic() -> None:
 def test_detection() -> None:
     """By which broker's MBean is there; neither is no broker."""
     found, none = {"status": 200, "value": ["x:broker=a"]}, {"status": 200, "value": []}
-    assert reading.detected([found, none]) is schema.ARTEMIS
-    assert reading.detected([none, found]) is schema.CLASSIC
-    assert reading.detected([none, {"status": 403}]) is None
+    assert poll.detected([found, none]) is schema.ARTEMIS
+    assert poll.detected([none, found]) is schema.CLASSIC
+    assert poll.detected([none, {"status": 403}]) is None
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ REPLY = JUNK | st.fixed_dictionaries({"status": st.just(200), "value": JUNK})
 @given(reply=REPLY, place=st.integers(0, 9))
 def test_nothing_that_comes_raises(reply: Any, place: int) -> None:
     """Whatever stands in a reply, it makes a view."""
-    asked = reading.requests(schema.ARTEMIS, ALL, Choice())
+    asked = poll.requests(schema.ARTEMIS, ALL, Choice())
     replies = [reply if number == place else {"status": 404} for number in range(len(asked))]
-    view = reading.read(asked, replies, schema.ARTEMIS, ALL, (1, 2))
+    view = poll.read(asked, replies, schema.ARTEMIS, ALL, (1, 2))
     assert isinstance(view.pools, dict)

@@ -9,7 +9,7 @@ import pytest
 from measured import Measured
 from standin_clients import StandIn
 
-from collectors import load, paths
+from collectors.config import load, paths
 
 _CONFIG = """
 version: 1

@@ -10,12 +10,12 @@ import pytest
 from helpers import wait_until
 from proton.utils import BlockingConnection
 
-from collectors.probe import limits
-from collectors.records import FLAG_REDELIVERED
+from collectors.contract.records import FLAG_REDELIVERED
+from collectors.probe.measure import guard
 from deploy.embedded import http
 
 if TYPE_CHECKING:
-    from deploy.embedded.artemis import Artemis
+    from deploy.embedded.programs.artemis import Artemis
 
 pytestmark = pytest.mark.e2e
 _numbers = itertools.count()
@@ -88,7 +88,7 @@ def test_dead_receiver_does_not_fill_a_durable_queue(
     artemis: Artemis, run: Any, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With nobody receiving, the queue grows until the guard, and then by a trickle only."""
-    monkeypatch.setattr(limits, "SILENT_NS", 1_000_000_000)
+    monkeypatch.setattr(guard, "SILENT_NS", 1_000_000_000)
     text = _config(artemis, address, rate="100/s", durable=True)
     sending = run(text, receive=False)
     receiving = run(text, send=False, books=sending)

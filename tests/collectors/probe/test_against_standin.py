@@ -12,9 +12,9 @@ from proton import Delivery
 from proton.utils import BlockingConnection
 from standin_clients import Clients, StandIn
 
+from collectors.contract.records import FLAG_REDELIVERED, SECOND_NS
 from collectors.probe.ends import Ends
 from collectors.probe.receiver import Receiver
-from collectors.records import FLAG_REDELIVERED, SECOND_NS
 
 
 def _config(router: StandIn, address: str, **settings: Any) -> str:

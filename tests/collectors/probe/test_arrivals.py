@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collectors.probe.arrivals import ROW, Arrivals, Group
-from collectors.records import FLAG_REDELIVERED, FLAG_REORDERED, SECOND_NS
+from collectors.contract.records import FLAG_REDELIVERED, FLAG_REORDERED, SECOND_NS
+from collectors.probe.measure.arrivals import ROW, Arrivals, Group
 
 _RUN = 0xABC
 

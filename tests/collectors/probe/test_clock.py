@@ -7,8 +7,8 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.probe.clock import STEP_NS, Comparison, RunClock
-from collectors.records import Clock
+from collectors.contract.records import Clock
+from collectors.probe.measure.clock import STEP_NS, Comparison, RunClock
 
 SECOND = 1_000_000_000
 

@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collectors.probe.ledger import CODES, UNSETTLED, Second, SenderLedger
-from collectors.records import OUTCOMES, Ledger
+from collectors.contract.records import OUTCOMES, Ledger
+from collectors.probe.measure.ledger import CODES, UNSETTLED, Second, SenderLedger
 
 
 def expand(rows: Ledger) -> dict[int, str]:

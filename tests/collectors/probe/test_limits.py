@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collectors.probe.limits import SILENT_NS, Guard, RateCap
+from collectors.probe.measure.guard import SILENT_NS, Guard, RateCap
 
 SECOND = 1_000_000_000
 

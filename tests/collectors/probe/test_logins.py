@@ -12,8 +12,8 @@ from certificates import Authority
 from helpers import wait_until
 
 if TYPE_CHECKING:
-    from deploy.embedded.artemis import Artemis
-    from deploy.embedded.guarded import Guard
+    from deploy.embedded.programs.artemis import Artemis
+    from deploy.embedded.programs.secured import Guard
 
 pytestmark = pytest.mark.e2e
 _numbers = itertools.count()

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from collectors.probe import loop as loops
-from collectors.probe.loop import Loop
+from collectors.probe.engine import loop as loops
+from collectors.probe.engine.loop import Loop
 
 _SECOND = 1_000_000_000
 

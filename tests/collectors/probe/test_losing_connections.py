@@ -14,9 +14,10 @@ from helpers import wait_until
 from peers import Between, Evil
 from standin_clients import StandIn
 
-from collectors.probe import clock as clocks
-from collectors.probe import connection, dial, limits
-from collectors.probe.clock import RunClock
+from collectors.probe.engine import connection, reconnect
+from collectors.probe.measure import clock as clocks
+from collectors.probe.measure import guard
+from collectors.probe.measure.clock import RunClock
 
 _SECOND = 1_000_000_000
 
@@ -80,7 +81,7 @@ def test_cut_at_any_byte(
     router: StandIn, run: Any, monkeypatch: pytest.MonkeyPatch, *, presettled: bool, seed: int
 ) -> None:
     """Wherever connections break, every message sent is in exactly one class, and no number is used twice."""
-    monkeypatch.setattr(dial, "_LONGEST_DELAY_SECONDS", 0.1)
+    monkeypatch.setattr(reconnect, "_LONGEST_DELAY_SECONDS", 0.1)
     cutter = _Cutter(router.port, seed)
     cutter.start()
     address = f"closest/cut{seed}"
@@ -143,9 +144,9 @@ def test_two_routers_that_are_away_are_told_once_each(
     run: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Not again whenever it is the other one's turn."""
-    monkeypatch.setattr(dial, "_LONGEST_DELAY_SECONDS", 0.01)
+    monkeypatch.setattr(reconnect, "_LONGEST_DELAY_SECONDS", 0.01)
     tries = []
-    monkeypatch.setattr(dial.Dialler, "_look_up", _counting(dial.Dialler._look_up, tries))  # noqa: SLF001
+    monkeypatch.setattr(reconnect.Dialler, "_look_up", _counting(reconnect.Dialler._look_up, tries))  # noqa: SLF001
     run(_config(1, 2, address="closest/away"), receive=False)
     wait_until(lambda: len(tries) > 10, 20, "many tries")
     told = [message for message in caplog.messages if "no connection" in message]
@@ -181,7 +182,7 @@ def test_clock_step_begins_new_runs(router: StandIn, run: Any, monkeypatch: pyte
 
 def test_guard_stops_and_resumes(router: StandIn, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody receives any more: sending stops, and what is due is unsent for it; later it goes on."""
-    monkeypatch.setattr(limits, "SILENT_NS", _SECOND)
+    monkeypatch.setattr(guard, "SILENT_NS", _SECOND)
     text = _config(router.port, address="multicast/guard", rate="100/s", presettled=True)
     sending = run(text, receive=False)
     receiving = run(text, send=False, books=sending)

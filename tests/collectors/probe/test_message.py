@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from proton import Message, symbol
 
+from collectors.contract.records import flow_hash
 from collectors.probe import message
 from collectors.probe.message import Body, Found, Properties, Template
-from collectors.records import flow_hash
 
 _U64 = st.integers(0, 2**64 - 1)
 _TIME = st.integers(0, 2**62 - 1)

@@ -14,14 +14,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from collectors.paths import Path as ProbePath
-from collectors.probe.journal import FileJournals
-from collectors.probe.ledger import CODES, PRESETTLED, UNSETTLED, SenderLedger
+from collectors.config.paths import Path as ProbePath
+from collectors.contract.record_codec import decode
+from collectors.contract.records import OUTCOMES, SECOND_NS, Gap, Record, Span
+from collectors.probe.durable.journal import FileJournals
+from collectors.probe.durable.recovery import recover
+from collectors.probe.measure.ledger import CODES, PRESETTLED, UNSETTLED, SenderLedger
 from collectors.probe.message import Body, encode_body
 from collectors.probe.publisher import Publisher, header_for
-from collectors.probe.recovery import recover
-from collectors.record_codec import decode
-from collectors.records import OUTCOMES, SECOND_NS, Gap, Record, Span
 
 _START = 1_700_000_000
 _RUN = 0xFEED
@@ -244,9 +244,9 @@ _VICTIM = """
 import os, signal, sys
 from pathlib import Path
 sys.path[:0] = {path!r}
-from collectors.probe.journal import FileJournals
+from collectors.probe.durable.journal import FileJournals
 from collectors.probe.message import Body, encode_body
-from collectors.records import Header
+from collectors.contract.records import Header
 header = Header(kind="alive", mesh="m", path="p", address="a", source="s", target="t", role="receiver",
     name="r-0", run="00000000000000aa", number=0, observed_from_ns=1, frontier_ns=1, senders=1, receivers=1)
 store = FileJournals(Path(sys.argv[1])).rows(header)

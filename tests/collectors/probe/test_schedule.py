@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.probe.schedule import Schedule
-from collectors.units import Step
+from collectors.config.units import Step
+from collectors.probe.measure.schedule import Schedule
 
 SECOND = 1_000_000_000
 

@@ -13,10 +13,10 @@ from helpers import optional, wait_until
 from peers import Between
 from standin_clients import StandIn
 
-from collectors.probe import dial
-from deploy.embedded.router_config import DISPATCH, RouterSpec
-from deploy.embedded.routers import RealRouter
-from deploy.embedded.supervisor import Supervisor
+from collectors.probe.engine import reconnect
+from deploy.embedded.programs.router_config import DISPATCH, RouterSpec
+from deploy.embedded.programs.routers import RealRouter
+from deploy.embedded.supervise.supervisor import Supervisor
 
 _LARGE = 20_000
 ENDS = {"p": 1, "q": 1, "r": 2}  # of senders, of paths that do nothing wrong
@@ -66,7 +66,7 @@ def test_a_path_that_ends_its_connection_is_soon_alone(
     bounded: _Bounded, run: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """After the second time nobody shares with it: it fails on and on, and the others lose nothing more."""
-    monkeypatch.setattr(dial, "_LONGEST_DELAY_SECONDS", 0.2)
+    monkeypatch.setattr(reconnect, "_LONGEST_DELAY_SECONDS", 0.2)
     measured = run(_config(bounded.url, f"size: {_LARGE}B, rate: 5/s"))
     wait_until(lambda: bounded.done >= 8, 60, "connections to be ended")
     measured.finish()
@@ -152,7 +152,7 @@ def test_a_real_router_that_refuses_long_messages(
     """It ends the connection with a reason: the bad path's own end tells it, and the others go on."""
     if shutil.which(DISPATCH.name) is None:
         optional(DISPATCH.name)
-    monkeypatch.setattr(dial, "_LONGEST_DELAY_SECONDS", 0.2)
+    monkeypatch.setattr(reconnect, "_LONGEST_DELAY_SECONDS", 0.2)
     with Supervisor(tmp_path) as supervisor:
         router = RealRouter(supervisor, RouterSpec("A"), DISPATCH)
         file = tmp_path / "router-A" / f"{DISPATCH.name}.conf"

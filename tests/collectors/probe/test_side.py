@@ -8,7 +8,7 @@ from unittest import mock
 
 import pytest
 
-from collectors.probe.side import Inlet, Outlet
+from collectors.probe.engine.side_links import Inlet, Outlet
 
 REFUSED = "amqp:unauthorized-access: link disallowed by local policy"
 

@@ -14,10 +14,10 @@ import pytest
 from apart import Apart, account, stand_still
 from standin_clients import StandIn
 
-from collectors.records import SECOND_NS
+from collectors.contract.records import SECOND_NS
 
 if TYPE_CHECKING:
-    from deploy.embedded.artemis import Artemis
+    from deploy.embedded.programs.artemis import Artemis
 
 pytestmark = pytest.mark.e2e
 PATHS = ("acked", "quick", "fan/a", "fan/b", "expiring")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collectors.probe.watch import Watch
-from collectors.records import Span
+from collectors.contract.records import Span
+from collectors.probe.measure.standstill import Watch
 
 SECOND = 1_000_000_000
 BORN = 1_000 * SECOND

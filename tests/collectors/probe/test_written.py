@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collectors.probe.written import Written
+from collectors.probe.durable.socket_watermark import Written
 
 
 def test_out_when_their_bytes_are() -> None:

@@ -10,7 +10,7 @@ import pytest
 from replay import CAPTURES
 from watching import Watching, all_closed
 
-from collectors.config import Mesh
+from collectors.config.model import Mesh
 from collectors.router.collector import MeshCollector
 
 

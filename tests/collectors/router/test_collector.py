@@ -18,8 +18,8 @@ from proton import Message
 from replay import Replay
 from scripted import ScriptedNode
 
-from collectors import telemetry
-from collectors.topics import ROUTER
+from collectors.contract import telemetry
+from collectors.contract.topics import ROUTER
 
 Watch = Callable[..., Any]
 

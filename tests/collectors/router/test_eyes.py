@@ -158,7 +158,7 @@ def test_two_urls_of_one_router(watch: Watch, sites: Any) -> None:
 def test_a_url_that_hangs_delays_nothing_and_comes_back(tmp_path: Path, watch: Watch, stopped: str) -> None:
     """SIGSTOP of the router behind it: the others are polled on; with SIGCONT it is up again."""
     from deploy.embedded.network import Network  # noqa: PLC0415 -- most tests do without it
-    from deploy.embedded.supervisor import Supervisor  # noqa: PLC0415 -- the same
+    from deploy.embedded.supervise.supervisor import Supervisor  # noqa: PLC0415 -- the same
 
     with Supervisor(tmp_path) as supervisor:
         network = Network(supervisor, kafka=False, artemis=False, stand_ins=True).start()
@@ -194,7 +194,7 @@ def test_a_url_that_hangs_delays_nothing_and_comes_back(tmp_path: Path, watch: W
 def test_a_router_between_two_urls_is_killed(tmp_path: Path, watch: Watch) -> None:
     """B is down, its links are; A and C are up all the time, C cut off from A until B is back."""
     from deploy.embedded.network import Network  # noqa: PLC0415 -- most tests do without it
-    from deploy.embedded.supervisor import Supervisor  # noqa: PLC0415 -- the same
+    from deploy.embedded.supervise.supervisor import Supervisor  # noqa: PLC0415 -- the same
 
     with Supervisor(tmp_path) as supervisor:
         network = Network(supervisor, kafka=False, artemis=False, stand_ins=True).start()

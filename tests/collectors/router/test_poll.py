@@ -11,7 +11,7 @@ from replay import Replay, play
 
 from collectors.router import poll, schema
 from collectors.router.poll import Known, Poll
-from collectors.router.view import view
+from collectors.router.snapshot import view
 
 SECOND_NS = 1_000_000_000
 

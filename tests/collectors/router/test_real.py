@@ -16,9 +16,9 @@ from real_routers import each_program, real_line, wanted
 from receiving import Receiving
 
 from deploy.commands.ping import command as ping
-from deploy.embedded.router_config import DISPATCH, PROGRAMS, SKUPPER, Program, RouterSpec
-from deploy.embedded.routers import RealRouter
-from deploy.embedded.supervisor import Supervisor
+from deploy.embedded.programs.router_config import DISPATCH, PROGRAMS, SKUPPER, Program, RouterSpec
+from deploy.embedded.programs.routers import RealRouter
+from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.status.model import status
 
 Watch = Callable[..., Any]

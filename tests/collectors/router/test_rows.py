@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.router import rows, schema
-from collectors.router.rows import BadReply, Refused
+from collectors.router import replies, schema
+from collectors.router.replies import BadReply, Refused
 
 
 def body(names: list[Any], *results: Any) -> dict[str, Any]:
@@ -18,7 +18,7 @@ def body(names: list[Any], *results: Any) -> dict[str, Any]:
 
 def test_attribute_names_decide_and_not_positions() -> None:
     """A reply may leave attributes out, add `name`, and use an order of its own."""
-    table = rows.parse(
+    table = replies.parse(
         schema.CONNECTOR, body(["port", "name", "connectionStatus"], ["5671", "to-A", "SUCCESS"])
     )
     assert table.rows == [
@@ -38,7 +38,7 @@ def test_attribute_names_decide_and_not_positions() -> None:
 
 def test_what_is_wrong_stays_where_it_is() -> None:
     """A bad value becomes None, a bad row is left out, both are counted, the other rows hold."""
-    table = rows.parse(
+    table = replies.parse(
         schema.CONNECTOR,
         body(["name", "cost"], ["a", "much"], ["b"], [None, 1], ["c", 3], "d", ["e", True], ["f", 2**70]),
     )
@@ -54,7 +54,7 @@ def test_what_is_wrong_stays_where_it_is() -> None:
 
 def test_unknown_attributes_are_counted_and_left_out() -> None:
     """What was not asked for is not mistaken for something else."""
-    table = rows.parse(schema.CONNECTOR, body(["name", "shoeSize", "type"], ["a", 44, "t"]))
+    table = replies.parse(schema.CONNECTOR, body(["name", "shoeSize", "type"], ["a", 44, "t"]))
     assert table.faults == {"unknown_attribute": 1}
     assert table.rows[0]["cost"] is None
 
@@ -65,25 +65,25 @@ def test_unknown_attributes_are_counted_and_left_out() -> None:
 def test_a_reply_of_another_shape_is_refused(wrong: Any) -> None:
     """No map of names and results, or one without the key, is no reply."""
     with pytest.raises(BadReply) as caught:
-        rows.parse(schema.CONNECTOR, wrong)
+        replies.parse(schema.CONNECTOR, wrong)
     assert caught.value.reason == "shape"
 
 
 def test_statuses() -> None:
     """Only 200 is good; another number is an answer, none at all is a bad reply."""
-    rows.check_status({"statusCode": 200})
+    replies.check_status({"statusCode": 200})
     with pytest.raises(Refused, match="status 500: oops"):
-        rows.check_status({"statusCode": 500, "statusDescription": "oops"})
+        replies.check_status({"statusCode": 500, "statusDescription": "oops"})
     for wrong in (None, {}, {"statusCode": "200"}, {"statusCode": True}):
         with pytest.raises(BadReply, match="no statusCode"):
-            rows.check_status(wrong)
+            replies.check_status(wrong)
 
 
 def test_names_that_cannot_be_encoded_do_not_break_the_exposition() -> None:
     """A lone surrogate is replaced, a long text cut."""
-    assert rows.clean("a\ud800b") == "a?b"
-    assert rows.clean("größe") == "größe"
-    assert len(rows.clean("x" * 9999)) == 512
+    assert replies.clean("a\ud800b") == "a?b"
+    assert replies.clean("größe") == "größe"
+    assert len(replies.clean("x" * 9999)) == 512
 
 
 JUNK = st.recursive(
@@ -97,7 +97,7 @@ JUNK = st.recursive(
 def test_nothing_that_comes_raises_anything_else(names: list[Any], found: Any) -> None:
     """Whatever a reply holds, it gives rows of the right types or a BadReply."""
     try:
-        table = rows.parse(schema.LINK, {"attributeNames": names, "results": found})
+        table = replies.parse(schema.LINK, {"attributeNames": names, "results": found})
     except BadReply:
         return
     for row in table.rows:

@@ -60,7 +60,7 @@ def test_a_router_that_is_killed_and_comes_back(
 ) -> None:
     """Down with those behind it, its links told as down; all back by themselves, and no counter falls."""
     from deploy.embedded.network import Network  # noqa: PLC0415 -- most tests do without it
-    from deploy.embedded.supervisor import Supervisor  # noqa: PLC0415 -- the same
+    from deploy.embedded.supervise.supervisor import Supervisor  # noqa: PLC0415 -- the same
 
     with Supervisor(tmp_path) as supervisor:
         network = Network(supervisor, kafka=False, artemis=False, stand_ins=True, flavour=flavour).start()

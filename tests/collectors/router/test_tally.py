@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from replay import Replay, look, play
 
-from collectors.router import samples, schema, tally
+from collectors.router import counters, metrics, schema
+from collectors.router.counters import LINK_COUNTERS, Tallied, Tally
 from collectors.router.poll import Poll
-from collectors.router.tally import LINK_COUNTERS, Tallied, Tally
-from collectors.router.view import LinkGroup, RouterView, view
+from collectors.router.snapshot import LinkGroup, RouterView, view
 
 SECOND_NS = 1_000_000_000
 
@@ -196,12 +196,12 @@ def test_patterns_and_the_cap_leave_sums_right(monkeypatch: pytest.MonkeyPatch) 
     wanted = Tally(("closest/*",)).feed(seen)
     names = {group.address for group in wanted.links}
     assert names == {"", "_internal", "_other", "closest/p1", "closest/p2"}
-    monkeypatch.setattr(tally, "MAX_GROUPS", 3)
+    monkeypatch.setattr(counters, "MAX_GROUPS", 3)
     capped = Tally(("*",)).feed(seen)
     assert capped.omitted["link_group"] > 0
     assert capped.omitted["address"] > 0
     whole = Tally(("*",))
-    monkeypatch.setattr(tally, "MAX_GROUPS", 500)
+    monkeypatch.setattr(counters, "MAX_GROUPS", 500)
     every = whole.feed(seen)
     for gauge in ("undelivered", "credit", "capacity"):
         total = sum(entry.gauges[gauge] for entry in every.links.values())
@@ -210,8 +210,8 @@ def test_patterns_and_the_cap_leave_sums_right(monkeypatch: pytest.MonkeyPatch) 
 
 def test_links_are_told_apart_within_bounds_whatever_they_are_called(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also by peer, direction and type, which a router is free to invent; sums stay right."""
-    monkeypatch.setattr(tally, "MAX_GROUPS", 50)
-    monkeypatch.setattr(samples, "MAX_NAMED", 20)
+    monkeypatch.setattr(counters, "MAX_GROUPS", 50)
+    monkeypatch.setattr(metrics, "MAX_NAMED", 20)
     replay = Replay("qdrouterd")
     (connection, *_), (link, *_) = replay.rows("QDR.C", "connection"), replay.rows("QDR.C", "router.link")
     numbers = range(500)
@@ -232,7 +232,7 @@ def test_links_are_told_apart_within_bounds_whatever_they_are_called(monkeypatch
     assert sum(entry.gauges["undelivered"] for entry in tallied.links.values()) == 500
     assert tallied.omitted["link_group"] >= 500 - 2 * 50
     told = [
-        s for s in samples.of_router("m", seen, tallied, ()) if s[0] in {"router_links", "router_connections"}
+        s for s in metrics.of_router("m", seen, tallied, ()) if s[0] in {"router_links", "router_connections"}
     ]
     assert len(told) <= 2 * (20 + 1)
     assert sum(value for name, _, value in told if name == "router_links") == 500

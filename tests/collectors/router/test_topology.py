@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from replay import Replay, look
 
-from collectors.router import names
+from collectors.router import address_names
 from collectors.router import topology as router_topology
 from collectors.router.topology import REMEMBER_NS, Graph, Topology, pair
 
@@ -113,5 +113,5 @@ def test_a_pair_has_no_direction(one: str, other: str) -> None:
 )
 def test_addresses_made_readable(key: str, flavour: Any, name: str | None, readable: str) -> None:
     """Applications' addresses by their own names, and internal ones told apart."""
-    assert names.mobile(key, flavour) == name
-    assert names.readable(key, flavour) == readable
+    assert address_names.mobile(key, flavour) == name
+    assert address_names.readable(key, flavour) == readable

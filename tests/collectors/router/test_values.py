@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from proton import Message
 
-from collectors.router import values
-from collectors.router.values import BadEncoding
+from collectors.amqp import values
+from collectors.amqp.values import BadEncoding
 
 VALUE = 0x77
 SCALARS = (

@@ -20,7 +20,7 @@ from scripted import ScriptedNode
 
 from collectors.router import schema
 from collectors.router.poll import Known, Poll
-from collectors.router.view import RouterView, view
+from collectors.router.snapshot import RouterView, view
 
 Row = dict[str, Any]
 

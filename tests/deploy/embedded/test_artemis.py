@@ -10,7 +10,7 @@ from proton import Message
 from proton.utils import BlockingConnection
 
 from deploy.embedded import http
-from deploy.embedded.artemis import Artemis
+from deploy.embedded.programs.artemis import Artemis
 
 pytestmark = pytest.mark.e2e
 

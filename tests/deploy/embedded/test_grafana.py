@@ -10,8 +10,9 @@ from urllib.request import Request, urlopen
 import pytest
 from helpers import wait_until
 
-from deploy.embedded import grafana, http
-from deploy.embedded.supervisor import Supervisor
+from deploy.embedded import http
+from deploy.embedded.programs import grafana
+from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.errors import Problem
 
 

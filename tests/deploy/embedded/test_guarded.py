@@ -12,9 +12,9 @@ from kafka.errors import KafkaError
 from proton import ConnectionException, Message, SSLDomain
 from proton.utils import BlockingConnection
 
-from deploy.embedded.artemis import Artemis
-from deploy.embedded.guarded import Guard
-from deploy.embedded.kafka import Kafka
+from deploy.embedded.programs.artemis import Artemis
+from deploy.embedded.programs.kafka import Kafka
+from deploy.embedded.programs.secured import Guard
 
 pytestmark = pytest.mark.e2e
 

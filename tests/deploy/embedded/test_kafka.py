@@ -12,8 +12,8 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, KafkaAdminClient
 from kafka.errors import MessageSizeTooLargeError
 
-from collectors.topics import SAMPLES
-from deploy.embedded.kafka import Kafka
+from collectors.contract.topics import SAMPLES
+from deploy.embedded.programs.kafka import Kafka
 
 pytestmark = pytest.mark.e2e
 

@@ -12,11 +12,11 @@ from proton import Message
 from proton.utils import BlockingConnection
 from real_routers import real_line
 
-from collectors.load import parse
-from deploy.embedded.artemis import Artemis
+from collectors.config.load import parse
 from deploy.embedded.network import Network
-from deploy.embedded.router_config import PROGRAMS, Program
-from deploy.embedded.stand_in import StandIn
+from deploy.embedded.programs.artemis import Artemis
+from deploy.embedded.programs.router_config import PROGRAMS, Program
+from deploy.embedded.programs.stand_in import StandIn
 from deploy.errors import Problem
 
 pytestmark = pytest.mark.e2e

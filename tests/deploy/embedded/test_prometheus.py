@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from helpers import missing, wait_until
 
-from deploy.embedded import http, prometheus
-from deploy.embedded.supervisor import Supervisor
+from deploy.embedded import http
+from deploy.embedded.programs import prometheus
+from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.errors import Problem
 
 pytestmark = pytest.mark.e2e

@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from deploy.embedded.router_config import DISPATCH, SKUPPER, Broker, Program, RouterSpec, configuration
+from deploy.embedded.programs.router_config import (
+    DISPATCH,
+    SKUPPER,
+    Broker,
+    Program,
+    RouterSpec,
+    configuration,
+)
 
 CAPTURES = Path(__file__).parents[2] / "fixtures" / "captures"
 CAPTURED = {

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from helpers import wait_until
 
-from deploy.embedded import guardian
-from deploy.embedded.process import Interrupted, Part
-from deploy.embedded.supervisor import Supervisor
+from deploy.embedded.supervise import orphans
+from deploy.embedded.supervise.process import Interrupted, Part
+from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.errors import Problem
 
 SLEEPER = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]
@@ -52,7 +52,7 @@ def part(name: str, argv: list[str], supervisor: Supervisor, **more: object) -> 
 
 
 def left_in(state_dir: Path) -> list[int]:
-    return guardian.marked(f"{state_dir.resolve()}//")
+    return orphans.marked(f"{state_dir.resolve()}//")
 
 
 @pytest.fixture

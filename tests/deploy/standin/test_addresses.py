@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from deploy.standin import addresses
-from deploy.standin.addresses import Place
+from deploy.standin.routing import addresses
+from deploy.standin.routing.addresses import Place
 
 
 @pytest.mark.parametrize(

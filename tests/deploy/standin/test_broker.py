@@ -10,7 +10,7 @@ from proton import Delivery
 from standin_clients import Clients, Requester, StandIn
 
 if TYPE_CHECKING:
-    from deploy.embedded.artemis import Artemis
+    from deploy.embedded.programs.artemis import Artemis
 
 ACCEPTED = Delivery.ACCEPTED
 _AUTO = "org.apache.qpid.dispatch.router.config.autoLink"

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from deploy.standin import choice, credit
+from deploy.standin.engine import credit
+from deploy.standin.routing import choice
 
 
 @dataclass

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from deploy.standin import faults
-from deploy.standin.faults import Fault, FaultError, Faults
+from deploy.standin.faults import rules as faults
+from deploy.standin.faults.rules import Fault, FaultError, Faults
 
 
 def _decisions(fault: Fault, keys: list[str], *, presettled: bool = False) -> list[bool]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from standin_clients import Clients, Requester, StandIn
 
-from deploy.standin import schema
+from deploy.standin.management import schema
 
 CAPTURES = Path(__file__).parents[2] / "fixtures" / "captures"
 LINES = {"dispatch": "qdrouterd-1.19.0-line.json", "skupper": "skrouterd-main-2026-05-line.json"}

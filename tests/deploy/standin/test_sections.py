@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deploy.standin import sections
+from deploy.standin.engine import sections
 
 # The client library hands strings to C, where they end at a zero.
 _texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=300)

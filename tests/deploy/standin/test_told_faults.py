@@ -14,7 +14,7 @@ from proton import Delivery
 from standin_clients import Clients, Requester, StandIn
 
 from deploy.errors import Problem
-from deploy.standin import control
+from deploy.standin.faults import control
 
 ACCEPTED, REJECTED, RELEASED, MODIFIED = (
     Delivery.ACCEPTED,
@@ -185,12 +185,12 @@ def test_nobody_at_the_socket_is_told_in_one_line(tmp_path: Path) -> None:
 
 
 def test_faults_can_be_told_from_a_shell(standin: Callable[..., StandIn]) -> None:
-    """`python -m deploy.standin.control FILE drop count=5` and its answer in JSON."""
+    """`python -m deploy.standin.faults.control FILE drop count=5` and its answer in JSON."""
     one = standin("X")
     command = [
         sys.executable,
         "-m",
-        "deploy.standin.control",
+        "deploy.standin.faults.control",
         str(one.control),
         "drop",
         "count=5",

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deploy.standin.topology import Advert, Topology
+from deploy.standin.routing.topology import Advert, Topology
 
 
 def _line(me: str) -> Topology:

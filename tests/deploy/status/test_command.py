@@ -21,14 +21,14 @@ from replay import Replay
 from scripted import ScriptedNode
 from standin_clients import StandIn
 
-from collectors import telemetry
+from collectors.contract import telemetry
 from deploy.commands.status import command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from deploy.embedded.kafka import Kafka
     from deploy.embedded.network import Network
+    from deploy.embedded.programs.kafka import Kafka
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ from rich.console import Console
 
 from collectors.broker import schema
 from collectors.broker.collector import BrokerSeen
-from collectors.broker.reading import BrokerView
-from collectors.broker.tally import Tally as BrokerTally
+from collectors.broker.counters import Tally as BrokerTally
+from collectors.broker.poll import BrokerView
+from collectors.router.counters import Tally
 from collectors.router.eyes import CutOff
 from collectors.router.mesh import MeshView
-from collectors.router.tally import Tally
 from collectors.router.topology import Topology
 from deploy.status.model import Status, status
 from deploy.status.screen import screen

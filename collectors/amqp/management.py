@@ -1,0 +1,131 @@
+"""Management requests and replies as AMQP messages (the AMQP management draft, as routers speak it)."""
+
+from __future__ import annotations
+
+import functools
+import struct
+from dataclasses import dataclass
+from typing import Any, Final
+
+from proton import Message
+
+from collectors.amqp import values
+from collectors.router import schema
+from collectors.router.replies import BadReply, check_status
+from collectors.router.schema import Entity, Flavour
+
+_TTL_MS: Final = 30_000
+_PROPERTIES, _APPLICATION_PROPERTIES, _VALUE = 0x73, 0x74, 0x77  # sections
+_CORRELATION_ID: Final = 5  # its place in the properties
+_DESCRIPTOR_BYTES: Final = 3
+# Durable and priority unsaid, the time to live as an unsigned number.
+_HEADER: Final = b"\x00\x53\x70\xc0\x08\x03\x40\x40\x70" + struct.pack(">I", _TTL_MS)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One page of an entity's rows, from one router."""
+
+    to: str
+    flavour: Flavour
+    entity: Entity
+    offset: int = 0
+    named: bool = True  # whether the attributes are asked for by their names, or all there are
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """The list of the mesh's interior routers."""
+
+    to: str
+
+
+Request = Query | Nodes
+
+
+def encode(request: Request, tag: str, reply_to: str) -> bytes:
+    """The message, whose correlation id is the tag."""
+    if isinstance(request, Query):
+        rest = _asked(request.flavour, request.entity, request.offset, named=request.named)
+    else:
+        rest = _asked(None, None, 0, named=False)
+    return _HEADER + _properties(request.to, reply_to, tag) + rest
+
+
+def _properties(to: str, reply_to: str, tag: str) -> bytes:
+    """The section that differs between requests for the same: message id, user, to, subject, reply-to, id."""
+    parts = (b"\x40\x40", _text(to), b"\x40", _text(reply_to), _text(tag))
+    items = b"".join(parts)
+    return b"\x00\x53\x73\xd0" + struct.pack(">II", len(items) + 4, 6) + items
+
+
+def _text(text: str) -> bytes:
+    data = text.encode()
+    return b"\xb1" + struct.pack(">I", len(data)) + data
+
+
+@functools.lru_cache(maxsize=1024)
+def _asked(flavour: Flavour | None, entity: Entity | None, offset: int, *, named: bool) -> bytes:
+    """Application properties and body, which are the same for all routers."""
+    properties: dict[str, Any] = {"type": "org.amqp.management", "name": "self"}
+    message = Message(properties=properties)
+    if flavour and entity:
+        properties |= {"operation": "QUERY", "entityType": flavour.prefix + entity.type}
+        if entity.paged:
+            properties |= {"count": schema.PAGE, "offset": offset}
+        message.body = {"attributeNames": [column.wire for column in entity.columns] if named else []}
+    else:
+        properties["operation"] = "GET-MGMT-NODES"
+    data = bytes(message.encode())
+    found = values.sections(data)
+    return data[found[_APPLICATION_PROPERTIES] - _DESCRIPTOR_BYTES :]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A reply whose body waits to be read; `tag` says which request it answers."""
+
+    tag: str
+    properties: Any
+    data: bytes
+    body_at: int | None
+
+    def checked_body(self) -> Any:
+        """The body; raises Refused or BadReply unless the status is 200 and the body is whole."""
+        check_status(self.properties)
+        if self.body_at is None:
+            return None
+        try:
+            return values.read(self.data, self.body_at)[0]
+        except values.BadEncoding as error:
+            raise BadReply("cut", f"the reply's body is not whole: {error}") from None
+
+
+def decode(data: bytes) -> Reply:
+    """Read a reply; BadReply where it is no whole message with a correlation id."""
+    try:
+        found = values.sections(data)
+        told = _section(data, found, _PROPERTIES, [])
+        properties = _section(data, found, _APPLICATION_PROPERTIES, {})
+    except values.BadEncoding as error:
+        raise BadReply("cut", f"the reply is not a whole AMQP message: {error}") from None
+    tag = told[_CORRELATION_ID] if isinstance(told, list) and len(told) > _CORRELATION_ID else None
+    if not isinstance(tag, str):
+        raise BadReply("no_correlation", "the reply has no correlation id of ours")
+    return Reply(tag, properties, data, found.get(_VALUE))
+
+
+def _section(data: bytes, found: dict[int, int], section: int, otherwise: Any) -> Any:
+    return values.read(data, found[section])[0] if section in found else otherwise
+
+
+def node_ids(body: Any) -> list[str]:
+    """Router ids of a GET-MGMT-NODES reply (`amqp:/_topo/0/<id>/$management`)."""
+    if not isinstance(body, list):
+        raise BadReply("shape", "the reply to GET-MGMT-NODES is no list")
+    found = []
+    for address in body:
+        parts = address.split("/") if isinstance(address, str) else []
+        if len(parts) == 5 and parts[1] == "_topo" and parts[3]:  # noqa: PLR2004 -- the form above
+            found.append(parts[3])
+    return found

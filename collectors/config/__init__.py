@@ -1,0 +1,1 @@
+"""The one YAML file: its form, its reading, and the paths that it describes."""

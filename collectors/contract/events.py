@@ -1,0 +1,75 @@
+"""What was done to the network on purpose: the records on `inflight.events`, as JSON."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal, TypedDict, get_args
+
+from collectors.contract import type_check
+from collectors.contract.type_check import Most, Text, TimeNs
+from collectors.contract.untrusted_text import read_json
+
+VERSION: Final = 1
+
+Kind = Literal["maintenance", "fault", "deploy"]
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+
+
+class _Wire(TypedDict):
+    v: Literal[1]
+    at_ns: TimeNs
+    until_ns: TimeNs | None
+    kind: Kind
+    paths: Annotated[list[Annotated[str, Text(1_024, printable=False)]], Most(1_000)]
+    text: Annotated[str, Text(1_024, printable=False)]
+
+
+_check: Final = type_check.checker(_Wire)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something done at a moment, or from then until another; `paths` are patterns, none means all."""
+
+    at_ns: int
+    until_ns: int | None
+    kind: Kind
+    paths: tuple[str, ...]
+    text: str
+
+    def concerns(self, path: str) -> bool:
+        return not self.paths or any(fnmatch.fnmatchcase(path, pattern) for pattern in self.paths)
+
+    def covers(self, from_ns: int, to_ns: int) -> bool:
+        """Whether it went on at some time in [from_ns, to_ns)."""
+        until_ns = self.at_ns + 1 if self.until_ns is None else self.until_ns
+        return self.at_ns < to_ns and from_ns < until_ns
+
+
+def encode(event: Event) -> bytes:
+    """The event as canonical JSON."""
+    value = {
+        "v": VERSION,
+        "at_ns": event.at_ns,
+        "until_ns": event.until_ns,
+        "kind": event.kind,
+        "paths": list(event.paths),
+        "text": event.text,
+    }
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def decode(data: bytes) -> Event:
+    """The event in these bytes; ValueError where there is none of this version."""
+    raw = read_json(data)
+    if not isinstance(raw, dict):
+        raise ValueError("the event is not a JSON object")  # noqa: TRY004 -- bad data, not a bad call
+    if raw.get("v") != VERSION:
+        raise ValueError(f"the event has version {raw.get('v')!r:.20}; this reader knows version {VERSION}")
+    whole = {"until_ns": None, "paths": [], "text": "", **raw}
+    _check(whole, "the event")
+    if whole["until_ns"] is not None and whole["until_ns"] < whole["at_ns"]:
+        raise ValueError("the event ends before it begins")
+    return Event(whole["at_ns"], whole["until_ns"], whole["kind"], tuple(whole["paths"]), whole["text"])

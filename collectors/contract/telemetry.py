@@ -1,0 +1,83 @@
+"""The JSON records on `inflight.router` and `inflight.broker`: one for each target, entity and poll."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Final
+
+from collectors.contract import type_check
+from collectors.contract.type_check import Count, Json, LengthNs, Name, TimeNs, Whole
+from collectors.contract.untrusted_text import read_json
+
+FORMAT: Final = 1
+MAX_ROWS: Final = 500  # in one record; more go into further parts of it
+MAX_PARTS: Final = 1_000
+MAX_BYTES: Final = 4 << 20
+
+Part = Annotated[int, Whole(1, MAX_PARTS + 1)]
+
+
+class BadTelemetry(Exception):  # noqa: N818 -- it names the record
+    """A record that cannot be read; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Telemetry:
+    """Rows of one entity. Counters come as `name` (rises only) and `name_added` (since the last poll).
+
+    `target` is a router or a broker, or empty where the record is of the mesh as a whole.
+    """
+
+    site: Name
+    mesh: Name
+    target: Name
+    entity: Name
+    at_ns: TimeNs
+    interval_ns: LengthNs
+    poll: Count
+    rows: list[Json]
+    restarted: bool = False
+    part: Part = 1
+    parts: Part = 1
+
+    @property
+    def key(self) -> str:
+        return f"{self.mesh}/{self.target}"
+
+    def encode(self) -> bytes:
+        # Not by asdict, which copies each value of each row.
+        values = {"v": FORMAT, **{name: getattr(self, name) for name in Telemetry.__slots__}}
+        return json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def split(record: Telemetry) -> Iterator[Telemetry]:
+    """The same in parts of a bounded number of rows; one part where there are none."""
+    parts: Sequence[int] = range(0, len(record.rows), MAX_ROWS) or (0,)
+    for number, start in enumerate(parts, 1):
+        rows = record.rows[start : start + MAX_ROWS]
+        yield replace(record, rows=rows, part=number, parts=len(parts))
+
+
+_check: Final = type_check.checker(Telemetry)
+
+
+def decode(data: bytes) -> Telemetry:
+    """Read a record; BadTelemetry for anything that is none."""
+    if len(data) > MAX_BYTES:
+        raise BadTelemetry(f"a record of {len(data)} bytes")
+    try:
+        values = read_json(data)
+    except ValueError:
+        raise BadTelemetry("not JSON") from None
+    version = values.pop("v", None) if isinstance(values, dict) else None
+    if type(version) is not int or version != FORMAT:
+        raise BadTelemetry(f"not of format {FORMAT}")
+    try:
+        _check(values, "record")
+    except ValueError as error:
+        raise BadTelemetry(str(error)) from None
+    if values["part"] > values["parts"]:
+        raise BadTelemetry(f"part {values['part']} of {values['parts']}")
+    return Telemetry(**values)

@@ -1,0 +1,112 @@
+"""What every part serves: /metrics, /-/healthy, /-/ready, and what else it wants to."""
+
+from __future__ import annotations
+
+import ipaddress
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from prometheus_client import CollectorRegistry, disable_created_metrics
+from prometheus_client.exposition import choose_encoder
+
+from collectors.http.headers import Hosts
+from collectors.http.server import Request, Response, Route, Server, for_known_names
+from collectors.process.worker import Worker, joined
+
+# Without it each counter has a second series, in no catalogue and read by nobody.
+disable_created_metrics()  # type: ignore[no-untyped-call]  # the package's own lack
+
+
+class ListenError(Exception):
+    """The address cannot be listened on."""
+
+
+class Exposition:
+    """Serves from threads of its own, from construction until `close`.
+
+    `ready` tells why the part is not ready, or None; `text` gives families beside the registry's, in
+    the text format. Routes and the registry's collectors are called from several threads at once. A stream's
+    iterator is closed when its client or this server goes. `hosts` are names of this server beside its own.
+    """
+
+    def __init__(
+        self,
+        listen: str,
+        registry: CollectorRegistry,
+        ready: Callable[[], str | None] = lambda: None,
+        routes: Mapping[str, Route] | None = None,
+        text: Callable[[], str] | None = None,
+        hosts: Iterable[str] = (),
+    ) -> None:
+        host, _, port = listen.rpartition(":")
+        host = host.strip("[]")
+        metrics = _Metrics(registry, text)
+        self._routes: dict[str, Route] = {
+            # Who listens for others is scraped under names that nobody here knows.
+            "/metrics": for_known_names(metrics) if _is_loopback(host) else metrics,
+            "/-/healthy": lambda _: Response(b"healthy\n"),
+            "/-/ready": lambda _: _ready(joined(self._worker.problem, ready())),
+            **(routes or {}),
+        }
+        try:
+            self._server = Server(host, int(port), self._routes, Hosts((host, *hosts)))
+        except (OSError, OverflowError, ValueError) as error:
+            raise ListenError(
+                f"cannot listen on {listen}: {error}; give another address, or end what uses it"
+            ) from None
+        self._worker = Worker("http", lambda: self._server.serve_forever(0.2))
+        self._worker.start()
+
+    @property
+    def port(self) -> int:
+        return int(self._server.server_address[1])
+
+    @property
+    def url(self) -> str:
+        host = str(self._server.server_address[0])
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+
+    def close(self) -> None:
+        """Stop listening; blocks under a second."""
+        self._server.closing.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._worker.join(1)
+
+
+class _Metrics:
+    """The route; what is written is for all who asked before it was begun, however many they are."""
+
+    def __init__(self, registry: CollectorRegistry, text: Callable[[], str] | None) -> None:
+        self._registry = registry
+        self._text = text
+        self._lock: Final = threading.Lock()
+        self._begun = float("-inf")
+        self._newest = Response(b"", "")
+
+    def __call__(self, request: Request) -> Response:
+        # Text of others is of the first format; it is told to all, as it may be.
+        wanted = request.headers.get("accept", "") if self._text is None else ""
+        encode, content_type = choose_encoder(wanted)
+        asked = time.monotonic()
+        with self._lock:
+            if self._begun <= asked or self._newest.content_type != content_type:
+                self._begun = time.monotonic()
+                body = encode(self._registry)
+                if self._text is not None:
+                    body += self._text().encode()
+                self._newest = Response(body, content_type)
+            return self._newest
+
+
+def _ready(reason: str | None) -> Response:
+    return Response(b"ready\n") if reason is None else Response(f"{reason}\n".encode(), status=503)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

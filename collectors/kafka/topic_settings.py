@@ -1,0 +1,43 @@
+"""Whether topics are set as Inflight makes them, and the commands that mend those that are not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from kafka.admin import ConfigResource
+
+from collectors.contract.topics import SETTINGS
+
+WHY: Final = "a small batch can fill the memory of broker and readers, or tell a time of its own"
+
+
+def loose(admin: Any, names: Iterable[str]) -> dict[str, str]:
+    """By topic, what is set otherwise; nothing of topics whose settings this user may not see.
+
+    `admin` is one of kafka-python's; KafkaError where Kafka does not answer.
+    """
+    told = admin.describe_configs([ConfigResource("topic", name) for name in names], config_filter="all")
+    found = {name: _differing(settings) for name, settings in told.get("topic", {}).items()}
+    return {name: text for name, text in found.items() if text}
+
+
+def commands(names: Iterable[str]) -> str:
+    """Kafka's own, which give topics the settings they are made with."""
+    values = ",".join(f"{key}={value}" for key, value in SETTINGS.items())
+    return "\n".join(
+        "kafka-configs.sh --bootstrap-server SERVER --command-config ADMIN --alter --entity-type topics "
+        f"--entity-name {name} --add-config {values}"
+        for name in names
+    )
+
+
+def _differing(settings: Mapping[str, Mapping[str, str | None]]) -> str:
+    """A smaller size is as good."""
+    found = []
+    for key, wanted in SETTINGS.items():
+        value = settings.get(key, {}).get("value")
+        smaller = key == "max.message.bytes" and value is not None and int(value) < int(wanted)
+        if value not in {None, wanted} and not smaller:
+            found.append(f"{key}={value}")
+    return " ".join(found)

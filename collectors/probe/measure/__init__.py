@@ -1,0 +1,1 @@
+"""What a probe measures with: schedule, ledger, arrivals, clocks, and when it stood still."""

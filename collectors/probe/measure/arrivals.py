@@ -1,0 +1,237 @@
+"""A receiver's books: rows as they arrived, made into records by stream and send second.
+
+Per message only a row of fixed form is written; what can be found out later is, for many rows at once.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from collectors.contract.records import FLAG_REDELIVERED, FLAG_REORDERED, MAX_ROWS, SECOND_NS, Received
+
+# The first four fields are 32 bytes of the message's body as they stand there.
+ROW: Final = np.dtype(
+    [
+        ("run", ">u8"),
+        ("seq", ">u8"),
+        ("intended_ns", ">u8"),
+        ("sent_ns", ">u8"),
+        ("received_ns", "<u8"),
+        ("body_bytes", "<u4"),
+        ("flags", "u1"),
+        ("route", "u1"),
+        ("generation", "<u2"),
+    ]
+)
+_MAX_INT: Final = 1 << 62
+_MAX_RANGES: Final = 4096
+_SMOOTHING: Final = 15 / 16  # RFC 3550, 6.4.1
+_TAIL: Final = 1024  # what lies further back than so many arrivals has no weight left
+
+
+class Group(NamedTuple):
+    """The rows of one record, and what its header says of them."""
+
+    stream: str
+    second: int
+    rows: Received
+    body_bytes: int
+    rfc3550_ns: int
+    routes: dict[str, int]
+
+
+class _Seen:
+    """Which numbers arrived: a few ranges, the oldest of which are given up when there are too many."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []  # exclusive
+        self._floor = -1  # below it, all count as seen
+
+    @property
+    def highest(self) -> int:
+        return self._ends[-1] - 1 if self._ends else -1
+
+    def add_run(self, first: int, end: int) -> None:
+        """Numbers above all that were seen."""
+        if self._ends and first == self._ends[-1]:
+            self._ends[-1] = end
+        else:
+            self._starts.append(first)
+            self._ends.append(end)
+            self._bound()
+
+    def add(self, number: int) -> bool:
+        """Whether it is new."""
+        if number < self._floor:
+            return False
+        index = bisect.bisect_right(self._starts, number) - 1
+        if index >= 0 and number < self._ends[index]:
+            return False
+        joins_left = index >= 0 and self._ends[index] == number
+        joins_right = index + 1 < len(self._starts) and self._starts[index + 1] == number + 1
+        if joins_left and joins_right:
+            self._ends[index] = self._ends.pop(index + 1)
+            self._starts.pop(index + 1)
+        elif joins_left:
+            self._ends[index] += 1
+        elif joins_right:
+            self._starts[index + 1] = number
+        else:
+            self._starts.insert(index + 1, number)
+            self._ends.insert(index + 1, number + 1)
+            self._bound()
+        return True
+
+    def _bound(self) -> None:
+        if len(self._starts) > _MAX_RANGES:
+            half = _MAX_RANGES // 2
+            self._floor = self._ends[half - 1]
+            del self._starts[:half], self._ends[:half]
+
+
+@dataclass(slots=True)
+class _Stream:
+    seen: _Seen
+    last_sent_ns: int = 0
+    last_received_ns: int = 0
+    chained: bool = False  # there is a predecessor since the last attach
+    rfc3550: float = 0.0
+    last_active_ns: int = 0
+
+
+class Arrivals:
+    """What a receiver knows of each stream from one publication to the next."""
+
+    def __init__(self, max_streams: int = 256) -> None:
+        self._streams: dict[int, _Stream] = {}
+        self._max_streams = max_streams
+
+    def attached(self) -> None:
+        """After an attach the first arrival of a stream has no predecessor."""
+        for stream in self._streams.values():
+            stream.chained = False
+
+    def groups(self, rows: NDArray[Any], routes: list[str]) -> tuple[list[Group], int]:
+        """Records' worth of rows, and how many rows were none of ours after all.
+
+        `routes` names what the rows' `route` counts from 1.
+        """
+        sane = (rows["seq"] < _MAX_INT) & (rows["intended_ns"] < _MAX_INT) & (rows["sent_ns"] < _MAX_INT)
+        bad = int(len(rows) - np.count_nonzero(sane))
+        if bad:
+            rows = rows[sane]
+        groups: list[Group] = []
+        for run in _in_order(rows["run"]):
+            groups += self._stream(int(run), rows[rows["run"] == run], routes)
+        return groups, bad
+
+    def _stream(self, run: int, rows: NDArray[Any], routes: list[str]) -> Iterator[Group]:
+        stream = self._streams.get(run)
+        if stream is None:
+            stream = self._streams[run] = _Stream(_Seen())
+            self._bound()
+        seq, sent, received = (rows[n].astype(np.int64) for n in ("seq", "sent_ns", "received_ns"))
+        stream.last_active_ns = int(received[-1])
+        new, reordered = _look_up(stream.seen, seq)
+        ipdv, has = _variation(stream, sent, received, new)
+        flags = rows["flags"].copy()
+        flags[reordered] |= FLAG_REORDERED
+        seconds = sent // SECOND_NS
+        smoothed = _Smoothed(stream.rfc3550, ipdv, has)
+        stream.rfc3550 = smoothed.after(len(rows))
+        intended = rows["intended_ns"].astype(np.int64)
+        for second in _in_order(seconds):
+            places = np.flatnonzero(seconds == second)
+            for start in range(0, len(places), MAX_ROWS):
+                part = places[start : start + MAX_ROWS]
+                columns = Received.of(
+                    seq[part], intended[part], sent[part], received[part], ipdv[part], has[part], flags[part]
+                )
+                counts = np.bincount(rows["route"][part], minlength=1)
+                yield Group(
+                    f"{run:016x}",
+                    int(second),
+                    columns,
+                    int(rows["body_bytes"][part].sum(dtype=np.int64)),
+                    round(smoothed.after(int(part[-1]) + 1)),
+                    {routes[n - 1]: int(c) for n, c in enumerate(counts) if n and c and n <= len(routes)},
+                )
+
+    def _bound(self) -> None:
+        if len(self._streams) > self._max_streams:
+            oldest = min(self._streams, key=lambda run: self._streams[run].last_active_ns or _MAX_INT)
+            del self._streams[oldest]
+
+
+def _in_order(values: NDArray[Any]) -> list[Any]:
+    """The different values, in order of their first appearance."""
+    if not len(values) or bool((values == values[0]).all()):
+        return list(values[:1])
+    different, first = np.unique(values, return_index=True)
+    return list(different[np.argsort(first)])
+
+
+def _look_up(seen: _Seen, seq: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which of the numbers are seen for the first time, and which of these below the highest so far."""
+    new = np.ones(len(seq), np.bool_)
+    reordered = np.zeros(len(seq), np.bool_)
+    steps = np.diff(seq)
+    if int(seq[0]) > seen.highest and bool((steps > 0).all()):  # all in order: the usual case
+        breaks = np.flatnonzero(steps != 1)
+        starts = np.concatenate(([0], breaks + 1))
+        ends = np.append(breaks, len(seq) - 1)
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+            seen.add_run(int(seq[start]), int(seq[end]) + 1)
+        return new, reordered
+    for place, number in enumerate(seq.tolist()):
+        highest = seen.highest
+        if not seen.add(number):
+            new[place] = False
+        elif number < highest:
+            reordered[place] = True
+    return new, reordered
+
+
+def _variation(
+    stream: _Stream, sent: NDArray[np.int64], received: NDArray[np.int64], new: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Delay variation against the arrival before; repeats have none, and are nobody's predecessor."""
+    ipdv = np.zeros(len(sent), np.int64)
+    has = np.zeros(len(sent), np.bool_)
+    places = np.flatnonzero(new)
+    if not len(places):
+        return ipdv, has
+    transit = received[places] - sent[places]
+    if stream.chained:
+        ipdv[places[0]] = transit[0] - (stream.last_received_ns - stream.last_sent_ns)
+        has[places[0]] = True
+    ipdv[places[1:]] = np.diff(transit)
+    has[places[1:]] = True
+    stream.chained = True
+    stream.last_sent_ns, stream.last_received_ns = int(sent[places[-1]]), int(received[places[-1]])
+    return ipdv, has
+
+
+class _Smoothed:
+    """RFC 3550's estimate J += (|D| − J) / 16, after any of the rows."""
+
+    def __init__(self, before: float, ipdv: NDArray[np.int64], has: NDArray[np.bool_]) -> None:
+        self._before = before
+        self._sizes = np.abs(ipdv[has]).astype(np.float64)
+        self._counts = np.cumsum(has)
+
+    def after(self, rows: int) -> float:
+        count = int(self._counts[rows - 1]) if rows else 0
+        sizes = self._sizes[max(0, count - _TAIL) : count]
+        weights = _SMOOTHING ** np.arange(len(sizes) - 1, -1, -1)
+        return float(self._before * _SMOOTHING**count + (sizes * weights).sum() / 16)
+
+
+__all__ = ["FLAG_REDELIVERED", "ROW", "Arrivals", "Group"]

@@ -1,0 +1,189 @@
+"""A sender's books: what became of each number it sent, and of each message that was due, by the second.
+
+Numbers are given in order of sending, so the messages of a second are a range of numbers, and a byte each
+tells their outcomes.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from collectors.contract.records import MAX_ROWS, OUTCOMES, UNSENT_REASONS, Ledger, Outcome, UnsentReason
+
+CODES: Final[dict[Outcome, int]] = {outcome: code for code, outcome in enumerate(OUTCOMES)}
+UNSETTLED: Final = CODES["unsettled"]
+PRESETTLED: Final = CODES["presettled"]
+_ONE: Final = [bytes([code]) for code in range(len(OUTCOMES))]
+KEEP_SECONDS: Final = 15 * 60  # the accounting's horizon: what the network says later changes nothing
+
+
+@dataclass(slots=True)
+class Second:
+    """One second: of the messages sent in it, and of those that were due in it."""
+
+    second: int
+    first_seq: int = 0
+    outcomes: bytearray = field(default_factory=bytearray)
+    body_bytes: int = 0
+    open: int = 0  # messages whose outcome may still change
+    due: int = 0
+    backlog: int = 0
+    unsent: list[int] = field(default_factory=lambda: [0] * len(UNSENT_REASONS))
+    revision: int = 0
+    dirty: bool = True
+    logged: int = 0  # outcomes that the journal has
+
+    def rows(self) -> Ledger:
+        """Runs of equal outcome."""
+        codes = np.frombuffer(bytes(self.outcomes), np.uint8)
+        if not len(codes):
+            nothing = np.zeros(0, np.int64)
+            return Ledger(nothing, nothing, codes)
+        starts = np.concatenate(([0], np.flatnonzero(np.diff(codes)) + 1)).astype(np.int64)
+        lengths = np.diff(np.append(starts, len(codes)))
+        return Ledger(starts + self.first_seq, lengths, codes[starts])
+
+    def parts(self) -> list[Ledger]:
+        """The same, as much as a record holds in each; one where there is nothing."""
+        rows = self.rows()
+        places = range(0, len(rows.first_seq), MAX_ROWS) or (0,)
+        spans = [slice(at, at + MAX_ROWS) for at in places]
+        return [Ledger(rows.first_seq[s], rows.length[s], rows.outcome[s]) for s in spans]
+
+    def unsent_by_reason(self) -> dict[UnsentReason, int]:
+        return {reason: n for reason, n in zip(UNSENT_REASONS, self.unsent, strict=True) if n}
+
+
+class SenderLedger:
+    """From the second `first` on; seconds with nothing are there, too."""
+
+    def __init__(self, first: int) -> None:
+        self._seconds: dict[int, Second] = {}
+        self._firsts: list[tuple[int, int]] = []  # (first number, second) of the seconds with messages
+        self._next_close = first
+        self._newest: Second | None = None
+        self.next_seq = 0
+        self.touched: dict[int, Second] = {}  # since the journal was written
+        self.settled: list[list[int]] = []  # first number, count, code: since then, of numbers it knows
+
+    def due(self, second: int, count: int = 1) -> None:
+        """So many messages are wanted sent in a second."""
+        entry = self._touch(second)
+        entry.due += count
+        entry.backlog += count
+
+    def give_up(self, second: int, reason: UnsentReason, count: int = 1) -> None:
+        """Messages that were due in a second are not sent any more."""
+        entry = self._touch(second)
+        entry.backlog -= count
+        entry.unsent[UNSENT_REASONS.index(reason)] += count
+
+    def caught_up(self, second: int, count: int = 1) -> None:
+        """Messages that were due in a second are sent, now or later than that."""
+        self._touch(second).backlog -= count
+
+    def sent(self, second: int, count: int, body_bytes: int, code: int) -> None:
+        """The next numbers are sent in a second; seconds never go back."""
+        entry = self._touch(second)
+        if not entry.outcomes:
+            entry.first_seq = self.next_seq
+            self._firsts.append((self.next_seq, second))
+        entry.outcomes += _ONE[code] * count
+        entry.body_bytes += body_bytes
+        if code == UNSETTLED:
+            entry.open += count
+        self._newest = entry
+        self.next_seq += count
+
+    def settle(self, seq: int, code: int, *, final: bool = True) -> None:
+        """The outcome that the network reported; `final` where it cannot change any more."""
+        entry = self._find(seq)
+        if entry is None:
+            return
+        index = seq - entry.first_seq
+        if entry.outcomes[index] != code:
+            entry.outcomes[index] = code
+            entry.dirty = True
+            if index < entry.logged:
+                self._note(seq, code)
+        if final:
+            entry.open -= 1
+
+    def _note(self, seq: int, code: int) -> None:
+        """Remember a settlement for the journal; those that follow each other as one."""
+        runs = self.settled
+        if runs and runs[-1][2] == code and runs[-1][0] + runs[-1][1] == seq:
+            runs[-1][1] += 1
+        else:
+            runs.append([seq, 1, code])
+
+    def restore(self, entry: Second) -> None:
+        """A second as a journal has it; seconds in order."""
+        self._seconds[entry.second] = entry
+        if entry.outcomes:
+            self._firsts.append((entry.first_seq, entry.second))
+            self.next_seq = entry.first_seq + len(entry.outcomes)
+
+    def close(self, until: int) -> Iterator[Second]:
+        """The seconds before `until` that are not published as they are, oldest first.
+
+        A second counts as published when the iterator is asked for the next one.
+        """
+        while self._next_close < until:
+            self._entry(self._next_close)
+            self._next_close += 1
+        for second in sorted(self._seconds):
+            entry = self._seconds[second]
+            if second >= until:
+                break
+            if entry.dirty:
+                yield entry
+                entry.dirty = False
+                entry.revision += 1
+        self._forget(until)
+
+    def seconds(self) -> list[Second]:
+        """All that are kept, oldest first."""
+        return [self._seconds[second] for second in sorted(self._seconds)]
+
+    def _touch(self, second: int) -> Second:
+        entry = self.touched.get(second)
+        if entry is None:
+            entry = self.touched[second] = self._entry(second)
+        entry.dirty = True
+        return entry
+
+    def _entry(self, second: int) -> Second:
+        entry = self._seconds.get(second)
+        if entry is None:
+            entry = self._seconds[second] = Second(second)
+        return entry
+
+    def _find(self, seq: int) -> Second | None:
+        newest = self._newest
+        if newest is not None and newest.first_seq <= seq < newest.first_seq + len(newest.outcomes):
+            return newest
+        index = bisect.bisect_right(self._firsts, (seq, 1 << 62)) - 1
+        entry = self._seconds.get(self._firsts[index][1]) if index >= 0 else None
+        if entry is None or not entry.first_seq <= seq < entry.first_seq + len(entry.outcomes):
+            return None
+        return entry
+
+    def _forget(self, until: int) -> None:
+        done = [
+            second
+            for second, entry in self._seconds.items()
+            if second < until
+            and (
+                (not entry.open and not entry.backlog and second < until - 1) or second < until - KEEP_SECONDS
+            )
+        ]
+        for second in done:
+            del self._seconds[second]
+        if done:
+            self._firsts = [pair for pair in self._firsts if pair[1] in self._seconds]

@@ -1,0 +1,1 @@
+"""What every process of ours needs: threads that do not end in silence, a log of troubles, clocks, files."""

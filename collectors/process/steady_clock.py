@@ -1,0 +1,46 @@
+"""A clock that stands still while this process does: what nobody could refresh then is no older for it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Final
+
+from collectors.process.worker import Worker
+
+_TICK_SECONDS: Final = 0.25
+_STILL_SECONDS: Final = 1.0  # later than due: the process did not run
+
+
+class Steady:
+    """Thread-safe; a thread of its own keeps it going."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic, *, ticking: bool = True) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._seen = clock()
+        self._still = 0.0
+        if ticking:
+            Worker("steady", self._tick).start()
+
+    def now(self) -> float:
+        """In seconds."""
+        with self._lock:
+            # Whoever asks first finds it out, and not only the thread.
+            now = self._clock()
+            late = now - self._seen - _TICK_SECONDS
+            self._still += late if late > _STILL_SECONDS else 0.0
+            self._seen = now
+            return now - self._still
+
+    def still_seconds(self) -> float:
+        """How long the process has stood still, all in all."""
+        self.now()
+        with self._lock:
+            return self._still
+
+    def _tick(self) -> None:
+        while True:
+            time.sleep(_TICK_SECONDS)
+            self.now()

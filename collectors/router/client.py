@@ -1,0 +1,306 @@
+"""One AMQP connection for management: opened, pumped and closed by the thread that owns it."""
+
+from __future__ import annotations
+
+import selectors
+import socket
+import time
+import uuid
+from collections import deque
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from proton import SASL, Collector, Connection, Delivery, Endpoint, Event, SSLException, Transport
+
+from collectors.amqp import options as amqp
+from collectors.router.schema import DISPATCH, OWN_CONTAINER, SKUPPER, SKUPPER_PRODUCT, Flavour
+
+CREDIT: Final = 1000
+MAX_REPLY_BYTES: Final = 32 << 20
+_READ_BYTES: Final = 1 << 20
+_UNAUTHORIZED: Final = "amqp:unauthorized-access"
+
+_OUTCOMES: Final = {
+    Delivery.REJECTED: "rejected",
+    Delivery.RELEASED: "released",
+    Delivery.MODIFIED: "modified",
+}
+
+Failure = Literal["timeout", "refused", "auth", "tls", "denied", "lost", "bad_reply"]
+
+
+class WireError(Exception):
+    """The connection cannot be had or is gone; `failure` is a word of the metric's."""
+
+    def __init__(self, failure: Failure, text: str) -> None:
+        super().__init__(text)
+        self.failure = failure
+
+
+@dataclass(frozen=True, slots=True)
+class Undelivered:
+    """A request that the router gave back, by the tag it was sent with."""
+
+    tag: str
+    outcome: str
+    denied: bool
+
+
+class Wire:
+    """A connection with an anonymous sender and one dynamic reply address.
+
+    Construction blocks until all of it stands, `timeout_seconds` at the most, and raises WireError. `pump`
+    blocks until something came, and raises WireError once the connection is gone.
+    """
+
+    def __init__(
+        self, options: amqp.Options, timeout_seconds: float, waker: socket.socket | None = None
+    ) -> None:
+        self.where = options.url
+        self.reply_to = ""
+        self._incoming: deque[bytes | Undelivered] = deque()
+        self._problem: WireError | None = None
+        self._secure = options.tls
+        self._mechanisms = options.mechanisms
+        until = time.monotonic() + timeout_seconds
+        self._socket = _connect(options, timeout_seconds)
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._socket, selectors.EVENT_READ)
+        if waker is not None:
+            self._selector.register(waker, selectors.EVENT_READ)
+        self._connection = Connection()
+        self._events = Collector()
+        self._connection.collect(self._events)
+        self._connection.container = f"{OWN_CONTAINER}{uuid.uuid4()}"
+        self._connection.properties = {"product": "inflight"}
+        self._transport = Transport()
+        try:
+            options.prepare(self._transport, self._connection)
+            self._open()
+            while not (self.reply_to and self._sender.state & Endpoint.REMOTE_ACTIVE):
+                self._turn(until)
+                if time.monotonic() >= until:
+                    raise WireError(
+                        "timeout",
+                        f"{self.where} took the connection but did not answer AMQP within "
+                        f"{timeout_seconds:g}s; is it a router's AMQP port?",
+                    )
+        except SSLException as error:
+            self._release()
+            raise WireError("tls", f"{self.where}: TLS failed: {error}") from None
+        except WireError:
+            self._release()
+            raise
+
+    @property
+    def guess(self) -> Flavour:
+        """The flavour, as far as the peer told when the connection opened."""
+        try:
+            properties = self._connection.remote_properties
+        except UnicodeDecodeError:
+            properties = None
+        product = properties.get("product") if isinstance(properties, dict) else None
+        return SKUPPER if product == SKUPPER_PRODUCT else DISPATCH
+
+    @property
+    def credit(self) -> int:
+        return int(self._sender.credit)
+
+    def send(self, tag: str, message: bytes) -> None:
+        """Hand a request to the transport; whether it arrived is told by what comes back."""
+        self._sender.delivery(tag)
+        self._sender.stream(message)
+        self._sender.advance()
+
+    def pump(self, until: float) -> list[bytes | Undelivered]:
+        """What came, at the latest at `until` (of time.monotonic()); empty too when the waker has a byte."""
+        if not self._incoming:
+            self._turn(until)
+        came = list(self._incoming)
+        self._incoming.clear()
+        if not came and self._problem:
+            raise self._problem
+        return came
+
+    def close(self) -> None:
+        """Say goodbye if that needs no waiting."""
+        try:
+            self._connection.close()
+            self._process()
+            self._write()
+        except (WireError, OSError):
+            pass  # gone already
+        self._release()
+
+    def _release(self) -> None:
+        self._selector.close()
+        self._socket.close()
+        self._transport.unbind()
+        self._connection.free()
+
+    def _open(self) -> None:
+        self._connection.open()
+        session = self._connection.session()
+        session.open()
+        self._sender = session.sender("inflight-requests")
+        self._sender.open()
+        self._receiver = session.receiver("inflight-replies")
+        self._receiver.source.dynamic = True
+        self._receiver.open()
+        self._receiver.flow(CREDIT)
+
+    def _turn(self, until: float) -> None:
+        """Write what there is, wait for the socket, read, and handle what that caused."""
+        now = time.monotonic()
+        tick = self._transport.tick(now)
+        self._process()
+        self._write()
+        if self._incoming or self._problem:
+            return
+        wait = max(0.0, min(until, tick if tick > 0 else until) - now)
+        mask = selectors.EVENT_READ | (selectors.EVENT_WRITE if self._transport.pending() > 0 else 0)
+        self._selector.modify(self._socket, mask)
+        for key, ready in self._selector.select(wait):
+            if key.fileobj is self._socket and ready & selectors.EVENT_READ:
+                self._read()
+        self._process()
+        self._write()
+
+    def _read(self) -> None:
+        room = self._transport.capacity()
+        if room <= 0:
+            self._transport.close_tail()
+            return
+        try:
+            data = self._socket.recv(min(room, _READ_BYTES))
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError as error:
+            self._fail("lost", f"{self.where}: the connection broke: {error.strerror or error}")
+            return
+        if data:
+            self._transport.push(data)
+        else:
+            self._transport.close_tail()
+            self._process()
+            self._ended()
+
+    def _write(self) -> None:
+        while (pending := self._transport.pending()) > 0:
+            try:
+                sent = self._socket.send(self._transport.peek(pending))
+            except (BlockingIOError, InterruptedError):
+                return
+            except OSError as error:
+                self._fail("lost", f"{self.where}: the connection broke: {error.strerror or error}")
+                return
+            self._transport.pop(sent)
+        if pending < 0:
+            self._process()
+            self._ended()
+
+    def _process(self) -> None:
+        try:
+            self._take_events()
+        except UnicodeDecodeError:
+            self._fail("bad_reply", f"{self.where} says what is no UTF-8; is it a router?")
+
+    def _take_events(self) -> None:
+        while (event := self._events.peek()) is not None:
+            kind = event.type
+            if kind is Event.DELIVERY:
+                self._on_delivery(event.delivery)
+            elif kind is Event.LINK_REMOTE_OPEN and event.link.is_receiver:
+                self.reply_to = event.link.remote_source.address or ""
+            elif kind in {Event.LINK_REMOTE_CLOSE, Event.SESSION_REMOTE_CLOSE, Event.CONNECTION_REMOTE_CLOSE}:
+                self._closed(event.context.remote_condition)
+            elif kind is Event.TRANSPORT_ERROR:
+                self._transport_error()
+            self._events.pop()
+
+    def _on_delivery(self, delivery: Any) -> None:
+        if delivery.link.is_sender:
+            if delivery.updated and delivery.remote_state:
+                if delivery.remote_state != Delivery.ACCEPTED:
+                    condition = delivery.remote.condition
+                    denied = condition is not None and condition.name == _UNAUTHORIZED
+                    self._incoming.append(
+                        Undelivered(delivery.tag, _OUTCOMES.get(delivery.remote_state, "unsettled"), denied)
+                    )
+                delivery.settle()
+            return
+        if delivery.pending > MAX_REPLY_BYTES:
+            self._fail("lost", f"{self.where} sent a reply of over {MAX_REPLY_BYTES >> 20} MiB")
+            return
+        if delivery.readable and not delivery.partial:
+            link = delivery.link
+            self._incoming.append(bytes(link.recv(delivery.pending)))
+            link.advance()
+            delivery.settle()
+            if link.credit <= CREDIT // 2:
+                link.flow(CREDIT - link.credit)
+
+    def _closed(self, condition: Any) -> None:
+        name = condition.name if condition else ""
+        text = (condition.description if condition else "") or name or "no reason given"
+        if name == _UNAUTHORIZED:
+            self._fail(
+                "denied",
+                f"{self.where} does not allow management: {text}; "
+                "deploy/rights/README.md has the vhost policy it needs",
+            )
+        else:
+            self._fail("lost", f"{self.where} closed the connection: {text}")
+
+    def _transport_error(self) -> None:
+        condition = self._transport.condition
+        name = condition.name if condition else ""
+        text = (condition.description if condition else "") or name or "unknown"
+        if name == _UNAUTHORIZED or self._login_failed():
+            self._refused(text)
+        elif self._secure and any(word in text.lower() for word in ("ssl", "tls", "certificate")):
+            self._fail("tls", f"{self.where}: TLS failed: {text}; check `tls.ca` and the name in the URL")
+        elif "timeout" in text.lower():
+            self._fail("timeout", f"{self.where} fell silent: {text}")
+        else:
+            self._fail("lost", f"{self.where}: {text}")
+
+    def _ended(self) -> None:
+        """The end of the stream, unless something said before why."""
+        if self._login_failed():
+            self._refused(f"it does not take {self._mechanisms}")
+        elif not self.reply_to:
+            self._fail("lost", f"{self.where} hung up before AMQP began; is it a router's AMQP port?")
+        else:
+            self._fail("lost", f"{self.where} closed the connection")
+
+    def _login_failed(self) -> bool:
+        return self._transport.sasl().outcome not in {None, SASL.OK}
+
+    def _refused(self, text: str) -> None:
+        self._fail(
+            "auth",
+            f"{self.where} refused the login ({text}); check `sasl`: mechanism, user and password_file",
+        )
+
+    def _fail(self, failure: Failure, text: str) -> None:
+        if self._problem is None:
+            self._problem = WireError(failure, text)
+        if not self.reply_to:
+            raise self._problem
+
+
+def _connect(options: amqp.Options, timeout_seconds: float) -> socket.socket:
+    try:
+        connected = socket.create_connection((options.host, options.port), timeout=timeout_seconds)
+    except TimeoutError:
+        raise WireError(
+            "timeout", f"{options.url} did not answer within {timeout_seconds:g}s; is a firewall in the way?"
+        ) from None
+    except OSError as error:
+        raise WireError(
+            "refused", f"{options.url} cannot be reached: {error.strerror or error}; is the router up?"
+        ) from None
+    connected.setblocking(False)
+    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connected

@@ -1,0 +1,26 @@
+"""A poll over a wire: the loop that both ends of it share."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from collectors.amqp import management
+from collectors.router.client import Undelivered, Wire
+from collectors.router.poll import Poll
+
+
+def poll_once(wire: Wire, poll: Poll, deadline: float, stopped: Callable[[], bool] = lambda: False) -> Poll:
+    """Blocks until all is answered, or the deadline of time.monotonic(); raises WireError."""
+    while not poll.done and not stopped() and (now := time.monotonic()) < deadline:
+        for tag, request in poll.take(time.monotonic_ns(), wire.credit):
+            wire.send(tag, management.encode(request, tag, wire.reply_to))
+        wake_ns = poll.next_wake_ns()
+        until = deadline if wake_ns is None else max(now, min(deadline, wake_ns / 1e9))
+        for came in wire.pump(until):
+            if isinstance(came, Undelivered):
+                poll.undelivered(came.tag, came.outcome, denied=came.denied, now_ns=time.monotonic_ns())
+            else:
+                poll.reply(came, time.monotonic_ns())
+    poll.expire(time.monotonic_ns())
+    return poll

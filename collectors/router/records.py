@@ -1,0 +1,122 @@
+"""A poll's outcome as records for `inflight.router`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from collectors.contract.telemetry import Telemetry, split
+from collectors.contract.untrusted_text import clean
+from collectors.router.counters import (
+    ADDRESS_FLOWS,
+    ALLOCATOR_COUNTERS,
+    LINK_COUNTERS,
+    TOTAL_COUNTERS,
+    Entry,
+)
+from collectors.router.snapshot import RouterView
+
+if TYPE_CHECKING:
+    from collectors.router.mesh import MeshView
+
+_TOTALS: Final = (
+    *("addresses", "links", "nodes", "link_routes", "auto_links", "connections"),
+    *("virtual", "resident", "stuck", "blocked_links", "uptime_seconds"),
+)
+# As they came; those that hardly change are published less often.
+_PLAIN: Final = ("node", "connector", "auto_link", "link_route")
+_ASKED: Final = ("listener", "address_config", "allocator")  # when they have been asked for
+_SELDOM: Final = ("connection",)
+SELDOM_POLLS: Final = 12
+
+
+def records(site: str, seen: MeshView, poll: int) -> Iterator[Telemetry]:
+    """All of them: one for the mesh, and one for each router that answered this poll and entity."""
+    yield from split(of_mesh(site, seen, poll))
+    for router in seen.polled:
+        found, tallied = seen.views[router], seen.tallied[router]
+        entities: dict[str, list[dict[str, Any]]] = {
+            "router": [_who(found) | _counters(TOTAL_COUNTERS, tallied.totals)],
+            "link": [
+                {**group._asdict(), **entry.gauges, **_counters(LINK_COUNTERS, entry), "links": entry.members}
+                for group, entry in tallied.links.items()
+            ],
+            "address": [
+                {"address": name, **entry.gauges, **_counters(ADDRESS_FLOWS, entry)}
+                for name, entry in tallied.addresses.items()
+            ],
+        }
+        fresh = [entity for entity in _ASKED if entity in found.fresh]
+        for entity in (*_PLAIN, *fresh, *(_SELDOM if poll % SELDOM_POLLS == 1 else ())):
+            if entity == "allocator":
+                entities[entity] = [
+                    {**row, **_counters(ALLOCATOR_COUNTERS, tallied.allocators[row["type"]])}
+                    for row in found.rows(entity)
+                ]
+            elif entity in found.tables:
+                entities[entity] = found.rows(entity)
+        for entity, rows in entities.items():
+            yield from split(
+                Telemetry(
+                    site=site,
+                    mesh=seen.mesh,
+                    target=router,
+                    entity=entity,
+                    at_ns=seen.at_ns,
+                    interval_ns=tallied.interval_ns or seen.interval_ns,
+                    poll=poll,
+                    rows=rows,
+                    restarted=tallied.restarted,
+                )
+            )
+
+
+def of_mesh(site: str, seen: MeshView, poll: int) -> Telemetry:
+    """The graph: routers with `up` and, where down or cut off, `reason`; edges with `up` and `cost`."""
+    reasons = {**seen.down, **{router: found.text for router, found in seen.cut_off.items()}}
+    rows: list[dict[str, Any]] = [
+        {"kind": "router", "router": router, "up": up, "reason": clean(reasons.get(router, "")) or None}
+        for router, up in seen.graph.routers.items()
+    ]
+    rows += [
+        {"kind": "edge", "source": e.pair.first, "target": e.pair.second, "up": e.up, "cost": e.cost}
+        for e in seen.graph.edges
+    ]
+    rows += [
+        {"kind": "difference", "difference": kind, "names": list(found)}
+        for kind, found in _differences(seen).items()
+    ]
+    return Telemetry(
+        site=site,
+        mesh=seen.mesh,
+        target="",
+        entity="mesh",
+        at_ns=seen.at_ns,
+        interval_ns=seen.interval_ns,
+        poll=poll,
+        rows=rows,
+    )
+
+
+def _differences(seen: MeshView) -> dict[str, Sequence[str]]:
+    """The differences from the expected topology that there are."""
+    kinds = ("missing_router", "unexpected_router", "missing_link", "unexpected_link")
+    found = {kind: getattr(seen.graph.differences, kind) for kind in kinds}
+    return {kind: names for kind, names in found.items() if names}
+
+
+def _who(found: RouterView) -> dict[str, Any]:
+    return {
+        "router": found.router,
+        "flavour": found.flavour,
+        "version": found.version,
+        "mode": found.mode,
+        "instance": found.instance,
+        **{name: found.totals.get(name) for name in _TOTALS},
+    }
+
+
+def _counters(names: Sequence[str], entry: Entry) -> dict[str, int]:
+    counters = dict(zip(names, entry.sums, strict=True))
+    added = {f"{name}_added": value for name, value in zip(names, entry.added, strict=True)}
+    return {**counters, **added}

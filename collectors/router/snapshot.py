@@ -1,0 +1,120 @@
+"""One router as one poll saw it, whole; and its links put into groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from collectors.contract.untrusted_text import matches
+from collectors.router import address_names
+from collectors.router.poll import Asked
+from collectors.router.replies import Row, Table
+from collectors.router.schema import OWN_CONTAINER, FlavourName
+
+SECOND_NS = 1_000_000_000
+_ROUTER_ROLES = frozenset({"inter-router", "inter-router-data", "edge", "inter-edge"})
+
+
+class LinkGroup(NamedTuple):
+    """Links are told in sums by this; `peer` is a router, or the connector's name of a broker."""
+
+    peer: str
+    address: str
+    direction: str
+    type: str
+
+
+@dataclass(slots=True)
+class RouterView:
+    """What a router said in one poll; `steady_ns`, when it did, is of a clock that does not step."""
+
+    router: str
+    flavour: FlavourName
+    mode: str
+    version: str
+    at_ns: int
+    steady_ns: int
+    totals: Row
+    tables: dict[str, list[Row]]
+    absent: dict[str, frozenset[str]]
+    fresh: frozenset[str] = frozenset()  # entities asked for in this very poll
+    edge: bool = False
+    instance: int | None = None
+    peers: dict[str, str] = field(default_factory=dict)  # connection -> peer
+    neighbours: set[str] = field(default_factory=set)  # those of the peers that are routers
+    own: int = 0  # messages of ours that may be among those on its links to them
+
+    @property
+    def uptime_seconds(self) -> int | None:
+        uptime: int | None = self.totals.get("uptime_seconds")
+        return uptime
+
+    def rows(self, entity: str) -> list[Row]:
+        return self.tables.get(entity, [])
+
+
+def view(asked: Asked, at_ns: int, steady_ns: int, before: Mapping[str, Table] | None = None) -> RouterView:
+    """From a router's answered tables; call it only where the result is ok. `steady_ns` is the poll's end.
+
+    `before` are those of an earlier poll, for the entities that were not asked for in this one.
+    """
+    tables = {**(before or {}), **asked.tables}
+    who = asked.tables["router"].rows[0]
+    metrics = asked.tables.get("metrics")
+    totals = metrics.rows[0] if metrics and metrics.rows else who
+    router = who["id"]
+    seen = RouterView(
+        router=router,
+        flavour=asked.flavour.name,
+        mode=who.get("mode") or "unknown",
+        version=totals.get("version") or totals.get("unnamed_version") or "unknown",
+        at_ns=at_ns,
+        steady_ns=asked.told_ns or steady_ns,
+        totals=totals,
+        tables={name: table.rows for name, table in tables.items()},
+        absent={name: table.absent for name, table in tables.items()},
+        fresh=frozenset(asked.tables),
+        edge=who.get("mode") == "edge",
+        own=asked.own,
+    )
+    own = next((row for row in seen.rows("node") if row["id"] == router), None)
+    seen.instance = own["instance"] if own else None
+    connectors = {(row["host"], row["port"]): row["name"] for row in seen.rows("connector")}
+    ours = set()
+    for row in seen.rows("connection"):
+        peer = seen.peers[row["identity"]] = _peer(row, connectors)
+        if row["role"] in _ROUTER_ROLES:
+            seen.neighbours.add(peer)
+        elif (row["container"] or "").startswith(OWN_CONTAINER):
+            ours.add(row["identity"])
+    if ours:
+        for link in seen.rows("link"):
+            if link["connection"] in ours:  # what waits there are the answers to this poll
+                link["undelivered"] = link["unsettled"] = 0
+    return seen
+
+
+def _peer(connection: Row, connectors: dict[tuple[str | None, str | None], str]) -> str:
+    if connection["role"] in _ROUTER_ROLES:
+        return connection["container"] or ""
+    if connection["role"] == "route-container" and connection["direction"] == "out":
+        host, _, port = (connection["host"] or "").rpartition(":")
+        return connectors.get((host, port), "")
+    return ""
+
+
+def link_group(seen: RouterView, link: Row, patterns: tuple[str, ...]) -> LinkGroup:
+    """Where a link belongs; addresses that no pattern wants are summed as `_other`."""
+    key = link["address"]
+    address = address_names.NONE
+    if key:
+        name = address_names.mobile(key, seen.flavour)
+        wanted = name is not None and matches(name, patterns)
+        address = address_names.INTERNAL if name is None else name if wanted else address_names.OTHER
+    return LinkGroup(
+        seen.peers.get(link["connection"] or "", ""),
+        address,
+        link["direction"] or "unknown",
+        link["type"] or "unknown",
+    )

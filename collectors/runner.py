@@ -1,0 +1,74 @@
+"""All collectors of a site, a thread each: one slow target does not delay another."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, Final
+
+from prometheus_client import CollectorRegistry
+
+from collectors.broker.collector import BrokerCollector
+from collectors.config.model import Config
+from collectors.polling.context import Outlet, Publish
+from collectors.polling.metric_cache import Board
+from collectors.polling.poll_metrics import Polls
+from collectors.polling.schedule import Stop
+from collectors.process.worker import Worker, joined
+from collectors.router.collector import MeshCollector
+
+_log: Final = logging.getLogger("inflight.collect")
+
+
+class Fleet:
+    """Runs from `start` until `close`. `publish` is called from many threads.
+
+    With a `board` given, the caller shows it; otherwise the registry does.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        registry: CollectorRegistry,
+        publish: Publish = lambda _topic, _record: None,
+        seen: Callable[[Any], None] = lambda _: None,
+        board: Board | None = None,
+    ) -> None:
+        polls = Polls()
+        if board is None:
+            board = Board()
+            registry.register(board)
+        registry.register(polls)
+        outlet = Outlet(config.site, board, polls, publish)
+        self._stop = Stop()
+        self._collectors: list[MeshCollector | BrokerCollector] = [
+            MeshCollector(name, mesh, outlet, self._stop, seen) for name, mesh in config.meshes.items()
+        ]
+        self._collectors += [
+            BrokerCollector(name, broker, outlet, self._stop, seen) for name, broker in config.brokers.items()
+        ]
+        self._workers = [Worker(f"collect-{collector.name}", collector.run) for collector in self._collectors]
+
+    def start(self) -> None:
+        for worker in self._workers:
+            worker.start()
+
+    @property
+    def problem(self) -> str | None:
+        """Why one is not watched any more."""
+        meshes = (each.problem for each in self._collectors if isinstance(each, MeshCollector))
+        return joined(*(worker.problem for worker in self._workers), *meshes)
+
+    def not_ready(self) -> str | None:
+        """Ready once every target was polled, or has had its chance, and while all are being watched."""
+        if self.problem is not None:
+            return self.problem
+        waiting = [collector.name for collector in self._collectors if not collector.tried]
+        return f"not polled yet: {', '.join(waiting)}" if waiting else None
+
+    def close(self, seconds: float = 5.0) -> None:
+        """End all threads; one that sits in a connect is left to end with the process."""
+        self._stop.set()
+        share = seconds / max(1, len(self._workers)) if seconds else None
+        if left := [worker.name for worker in self._workers if not worker.join(share)]:
+            _log.debug("still waiting for the network: %s", ", ".join(left))

@@ -1,0 +1,66 @@
+"""What was done to the network on purpose, as lines for people: faults, maintenance, deployments."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from streaming.wording import seconds
+
+SHOWN: Final = 3
+_OLD_SECONDS: Final = 3600.0
+_DAY_SECONDS: Final = 86_400.0
+
+Json = dict[str, Any]
+
+
+class Happened(NamedTuple):
+    """A line, and whether it is still going on."""
+
+    now: bool
+    line: str
+
+
+def happened(state: Json) -> list[Happened]:
+    """What goes on, then what was or will be within an hour, the newest first; a few at most."""
+    now = state["now_seconds"]
+    found = [event for event in state["events"] if _is_near(event, now)]
+    found.sort(key=lambda event: (_goes_on(event, now), event["at_seconds"]), reverse=True)
+    return [Happened(_goes_on(event, now), "".join(_parts(event, now))) for event in found[:SHOWN]]
+
+
+def _goes_on(event: Json, now: float) -> bool:
+    until = event["until_seconds"]
+    return until is not None and event["at_seconds"] <= now < until
+
+
+def _is_near(event: Json, now: float) -> bool:
+    until = event["until_seconds"] or event["at_seconds"]
+    return bool(until > now - _OLD_SECONDS and event["at_seconds"] < now + _OLD_SECONDS)
+
+
+def _parts(event: Json, now: float) -> Iterator[str]:
+    at, until = event["at_seconds"], event["until_seconds"]
+    yield event["kind"]
+    if _goes_on(event, now):
+        yield f" now, until {_moment(until, now)}"
+    elif at > now:
+        yield f" from {_moment(at, now)}"
+    else:
+        yield f" {seconds(round((now - at) * 1e9))} ago"
+    if until is not None and until <= now:
+        yield f", for {_lasted(until - at)}"
+    if event["paths"]:
+        yield f" ({', '.join(event['paths'])})"
+    yield f": {event['text']}"
+
+
+def _lasted(duration: float) -> str:
+    """To the nearest second: cut off, it would contradict what people write of it."""
+    return seconds(round(duration) * 10**9 if duration >= 1 else round(duration * 1e9))
+
+
+def _moment(at: float, now: float) -> str:
+    """By the clock of whoever looks."""
+    return time.strftime("%H:%M:%S" if abs(at - now) < _DAY_SECONDS else "%d %b %H:%M", time.localtime(at))

@@ -1,0 +1,260 @@
+"""The live table of a terminal: events, paths, and below them routers, links and queues; fits 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from collectors.contract.untrusted_text import shown
+from dashboards.event_lines import happened
+from streaming.wording import WORDS, seconds
+
+Json = dict[str, Any]
+
+COLOURS: Final = {
+    "outage": "bold white on red",
+    "losing": "bold red",
+    "silent": "bold magenta",
+    "suspect": "yellow",
+    "refused": "yellow",
+    "blind": "magenta",
+    "behind": "yellow",
+    "slow": "yellow",
+    "waiting": "dim",
+    "ok": "green",
+}
+_UNKNOWN: Final = "–"
+_FIGURES: Final = {"p50": 6, "p99": 7, "max": 7, "rate": 6, "lost": 5, "jitter": 6, "age": 5}  # least width
+# How many are shown of the network, where there is room for them.
+_MOST: Final = {"routers": 8, "edges": 6, "queues": 6}
+_LEAST: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How to show it: which column sorts, which names, which rows, and how high the screen is."""
+
+    sort: str = "state"
+    reverse: bool = False
+    filter: str = ""
+    offset: int = 0
+    rows: int | None = None
+    height: int | None = None
+
+
+def screen(state: Json, width: int, choice: Choice | None = None) -> RenderableType:
+    """The whole, as `inflight top` and `inflight demo` show it."""
+    choice = choice or Choice()
+    parts: list[RenderableType] = [_title(state, choice), *_events(state), _paths(state, width, choice)]
+    if state["routers"]:
+        parts.append(_routers(state, choice))
+    if state["edges"]:
+        parts.append(_edges(state, choice))
+    if state["queues"]:
+        parts.append(_queues(state, choice))
+    return Group(*parts)
+
+
+def selected(state: Json, choice: Choice) -> list[Json]:
+    """The paths that the filter lets through, in order."""
+    wanted = choice.filter.lower()
+    found = [path for path in state["paths"] if wanted in path["name"].lower()]
+    return sorted(found, key=lambda path: (SORTS[choice.sort](path), path["name"]), reverse=choice.reverse)
+
+
+def _title(state: Json, choice: Choice) -> Text:
+    counts = {word: sum(path["state"] == word for path in state["paths"]) for word in WORDS}
+    text = Text(f"Inflight at {shown(state['site'])}: {len(state['paths'])} paths", style="bold")
+    for word, count in counts.items():
+        if count:
+            text.append(f"  {count} ", style="default").append(word, style=COLOURS[word])
+    if choice.filter:
+        text.append(f"  names with “{shown(choice.filter)}”", style="dim")
+    if state["not_ready"]:
+        text.append(f"\nnot ready: {shown(state['not_ready'])}", style="yellow")
+    return text
+
+
+def _events(state: Json) -> list[Text]:
+    return [
+        Text(shown(line), style="bold cyan" if now else "cyan", no_wrap=True, overflow="ellipsis")
+        for now, line in happened(state)
+    ]
+
+
+def _paths(state: Json, width: int, choice: Choice) -> Table:
+    table = Table(box=None, padding=(0, 1, 0, 0), width=width, header_style="dim")
+    mark = {choice.sort: " ▴" if choice.reverse else " ▾"}
+    table.add_column("path" + mark.get("path", ""), ratio=1, no_wrap=True, overflow="ellipsis", min_width=10)
+    for name, least in _FIGURES.items():
+        table.add_column(name + mark.get(name, ""), justify="right", min_width=least, no_wrap=True)
+    table.add_column("state" + mark.get("state", ""), min_width=7, no_wrap=True)
+    paths = selected(state, choice)
+    last = None if choice.rows is None else choice.offset + choice.rows
+    for path in paths[choice.offset : last]:
+        table.add_row(*_row(path, state["now_seconds"]))
+    hidden = len(paths) - len(paths[choice.offset : last])
+    if hidden:
+        table.add_row(Text(f"… and {hidden} more", style="dim"))
+    return table
+
+
+def _row(path: Json, now_seconds: float) -> list[Text]:
+    response, lost = path["response"] or {}, path["classes"]["lost"]
+    at_least = response.get("at_least", [])
+    jitter = (path["window"] or {}).get("jitter") or {}
+    received = path["last_received_seconds"]
+    age = _UNKNOWN if received is None else seconds(max(0, round((now_seconds - received) * 1e9)))
+    word = "maint." if path["maintenance"] else path["state"]
+    return [
+        Text(shown(path["name"])),
+        *(
+            Text(
+                ("≥" if name in at_least else "") + latency(response.get(name)),
+                style="" if response else "dim",
+            )
+            for name in ("50", "99", "max")
+        ),
+        Text(_UNKNOWN if path["rate"] is None else f"{count(path['rate'])}/s"),
+        Text(count(lost), style="bold red" if lost else ""),
+        Text(latency(jitter.get("99", jitter.get("max")))),
+        Text(age.replace(" ", "")),
+        Text(word, style="cyan" if path["maintenance"] else COLOURS[path["state"]]),
+    ]
+
+
+def _routers(state: Json, choice: Choice) -> Table:
+    most = _most("routers", choice)
+    table = _small("router", "state", "waiting", "unsettled", "msg/s", "version")
+    routers = sorted(state["routers"], key=lambda router: (router["up"], router["router"]))
+    for router in routers[:most]:
+        table.add_row(
+            Text(shown(router["router"])),
+            _up(router),
+            Text(count(router["undelivered"])),
+            Text(count(router["unsettled"])),
+            Text(_rate(router["rate"])),
+            Text(shown(router["version"])),
+        )
+    _and_more(table, len(routers) - most)
+    return table
+
+
+def _edges(state: Json, choice: Choice) -> Table:
+    most = _most("edges", choice)
+    table = _small("link", "state", "waiting", "unsettled", "msg/s")
+    edges = sorted(state["edges"], key=lambda edge: (edge["up"], edge["id"]))
+    for edge in edges[:most]:
+        table.add_row(
+            Text(f"{shown(edge['source'])} — {shown(edge['target'])}"),
+            _up(edge),
+            Text(count(edge["undelivered"])),
+            Text(count(edge["unsettled"])),
+            Text(_rate(edge["rate"])),
+        )
+    _and_more(table, len(edges) - most)
+    return table
+
+
+def _queues(state: Json, choice: Choice) -> Table:
+    most = _most("queues", choice)
+    table = _small("queue", "broker", "messages", "consumers", "in/s", "out/s")
+    queues = sorted(state["queues"], key=lambda queue: (-queue["messages"], queue["queue"]))
+    for queue in queues[:most]:
+        idle = queue["messages"] and not queue["consumers"]
+        table.add_row(
+            Text(shown(queue["queue"])),
+            Text(shown(queue["broker"])),
+            Text(count(queue["messages"]), style="bold yellow" if idle else ""),
+            Text(count(queue["consumers"])),
+            *(
+                Text(_UNKNOWN if queue[name] is None else count(queue[name]))
+                for name in ("in_rate", "out_rate")
+            ),
+        )
+    _and_more(table, len(queues) - most)
+    return table
+
+
+def _small(*columns: str) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for index, name in enumerate(columns):
+        table.add_column(name, justify="left" if index < 2 else "right", no_wrap=True)  # noqa: PLR2004 -- the names
+    return table
+
+
+def _up(item: Json) -> Text:
+    if item["stale"]:
+        return Text("not heard of", style="magenta")
+    if item["up"] and item.get("reason"):
+        return Text(shown(item["reason"]), style="yellow")  # cut off from another one
+    return Text("up", style="green") if item["up"] else Text("DOWN", style="bold white on red")
+
+
+def _rate(value: float | None) -> str:
+    return _UNKNOWN if value is None else count(value)
+
+
+def _and_more(table: Table, hidden: int) -> None:
+    if hidden > 0:
+        table.add_row(Text(f"… and {hidden} more", style="dim"))
+
+
+def _most(what: str, choice: Choice) -> int:
+    """How many lines of a part of the network: fewer on a small screen, for paths come first."""
+    if choice.height is None:
+        return _MOST[what]
+    return max(_LEAST, min(_MOST[what], (choice.height - 12) // 3 - 2))
+
+
+def around(state: Json, choice: Choice) -> int:
+    """How many lines events and network take above and below the paths."""
+    network = 0
+    for name in _MOST:
+        count_, most = len(state[name]), _most(name, choice)
+        network += (1 + min(count_, most) + (count_ > most)) if count_ else 0
+    return len(happened(state)) + network
+
+
+def latency(value: float | None) -> str:
+    """Three digits and a unit."""
+    if value is None:
+        return _UNKNOWN
+    size = abs(value)
+    if size < 0.001:  # noqa: PLR2004 -- a millisecond
+        return f"{value * 1e6:.0f}µs"
+    if size < 1:
+        return f"{value * 1e3:.3g}ms" if size < 0.9995 else "1s"  # noqa: PLR2004 -- 999.5 ms is a second
+    return f"{value:.3g}s"
+
+
+def count(value: float) -> str:
+    """At most five characters: 950, 12.5k, 3.4M."""
+    for limit, divisor, unit in ((1e4, 1.0, ""), (1e7, 1e3, "k"), (1e10, 1e6, "M"), (float("inf"), 1e9, "G")):
+        if abs(value) < limit:
+            scaled = value / divisor
+            whole = scaled == int(scaled) or abs(scaled) >= 100  # noqa: PLR2004 -- three digits are enough
+            return f"{scaled:.0f}{unit}" if whole else f"{scaled:.1f}{unit}"
+    return _UNKNOWN
+
+
+def _figure(path: Json, name: str) -> float:
+    return -((path["response"] or {}).get(name) or 0.0)
+
+
+SORTS: Final[dict[str, Callable[[Json], Any]]] = {
+    "state": lambda path: WORDS.index(path["state"]),
+    "path": lambda path: path["name"],
+    "p50": lambda path: _figure(path, "50"),
+    "p99": lambda path: _figure(path, "99"),
+    "max": lambda path: _figure(path, "max"),
+    "rate": lambda path: -(path["rate"] or 0),
+    "lost": lambda path: -path["classes"]["lost"],
+    "jitter": lambda path: -(((path["window"] or {}).get("jitter") or {}).get("max") or 0),
+    "age": lambda path: path["last_received_seconds"] or 0,
+}

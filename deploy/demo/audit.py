@@ -1,0 +1,149 @@
+"""What the probes wrote down, against what became of it in final rows: the demonstration's own audit."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import NamedTuple, TypeVar
+
+from kafka import TopicPartition
+
+from collectors.contract import record_codec, topics, window_rows
+from collectors.contract.records import BadRecord, Record
+from collectors.kafka import batches
+from streaming.accounting import spans
+
+_POLL_MS = 500
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class PathBooks:
+    """One path: what its ledgers say was sent, and the classes of its final rows as last revised."""
+
+    ledger_sent: int
+    sent: int
+    received: int
+    refused: int
+    lost: int
+    unobserved: int
+    duplicate: int
+
+    @property
+    def unaccounted(self) -> int:
+        """Messages sent that no final row covers, or that nobody watched for."""
+        return abs(self.ledger_sent - self.sent) + self.unobserved
+
+    def as_dict(self) -> dict[str, int]:
+        return {**asdict(self), "unaccounted": self.unaccounted}
+
+
+@dataclass(frozen=True, slots=True)
+class Books:
+    """All paths, and how many records of both topics were no use."""
+
+    paths: dict[str, PathBooks]
+    junk: int
+
+    @property
+    def balanced(self) -> bool:
+        """Whether everything sent is in final rows."""
+        return all(book.ledger_sent == book.sent for book in self.paths.values())
+
+
+def read(bootstrap: str, prefix: str) -> Books:
+    """The books of every path, from the two topics alone: no part of the pipeline is asked."""
+    junk = Counter[str]()
+    samples = _values(bootstrap, topics.SAMPLES.name(prefix))
+    sent = numbers_sent(_each(samples, record_codec.decode, junk))
+    final: dict[tuple[str, int], _Row] = {}
+    for row in _each(_values(bootstrap, topics.WINDOWS.name(prefix)), _row, junk):
+        key = row.path, row.start_ns
+        if key not in final or final[key].revision < row.revision:
+            final[key] = row
+    paths = sorted({*sent, *(key[0] for key in final)})
+    return Books({path: _books(sent.get(path, 0), final, path) for path in paths}, junk.total())
+
+
+def wait_balanced(bootstrap: str, prefix: str, within_seconds: float) -> Books:
+    """The books once everything sent is in final rows, or as they stand when the time is over."""
+    deadline = time.monotonic() + within_seconds
+    while True:
+        found = read(bootstrap, prefix)
+        if found.balanced or time.monotonic() > deadline:
+            return found
+
+
+def numbers_sent(records: Iterable[Record]) -> dict[str, int]:
+    """How many numbers each path's ledgers name; a second in several revisions, or in parts, counts once."""
+    named: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    for record in records:
+        header = record.header
+        if record.ledger is None or header.warmup:
+            continue
+        first = record.ledger.first_seq
+        runs = zip(first.tolist(), (first + record.ledger.length).tolist(), strict=True)
+        named.setdefault((header.path, header.stream), []).extend(runs)
+    sent: dict[str, int] = {}
+    for (path, _), runs_of_all in named.items():
+        count = sum(end - first for first, end in spans.union(runs_of_all))
+        sent[path] = sent.get(path, 0) + count
+    return sent
+
+
+class _Row(NamedTuple):
+    """What is needed of a final row."""
+
+    path: str
+    start_ns: int
+    revision: int
+    sent: int
+    duplicate: int
+    classes: dict[str, int]
+
+
+def _row(value: bytes) -> _Row:
+    row = window_rows.decode_window(value)
+    return _Row(
+        str(row["path"]),
+        int(row["window_start_ns"]),
+        int(row["revision"]),
+        int(row["sent"]),
+        int(row["duplicate"]),
+        {name: int(row["classes"][name]) for name in window_rows.CLASSES},
+    )
+
+
+def _each(values: Iterable[bytes], decode: Callable[[bytes], _T], junk: Counter[str]) -> Iterator[_T]:
+    """What the values say; those that say nothing are counted and left out."""
+    for value in values:
+        try:
+            yield decode(value)
+        except (BadRecord, ValueError, TypeError, LookupError, RecursionError):
+            junk["records"] += 1
+
+
+def _books(ledger_sent: int, final: Mapping[tuple[str, int], _Row], path: str) -> PathBooks:
+    own = [row for row in final.values() if row.path == path]
+    classes = {name: sum(row.classes[name] for row in own) for name in window_rows.CLASSES}
+    sent, duplicate = sum(row.sent for row in own), sum(row.duplicate for row in own)
+    return PathBooks(ledger_sent, sent, **classes, duplicate=duplicate)
+
+
+def _values(bootstrap: str, topic: str) -> Iterator[bytes]:
+    """All values that stand in the topic now."""
+    consumer = batches.BoundedConsumer(bootstrap_servers=bootstrap, enable_auto_commit=False, group_id=None)
+    try:
+        parts = [
+            TopicPartition(topic, number) for number in sorted(consumer.partitions_for_topic(topic) or ())
+        ]
+        ends = consumer.end_offsets(parts)
+        consumer.assign(parts)
+        consumer.seek_to_beginning(*parts)
+        while any(consumer.position(part) < ends[part] for part in parts):
+            for batch in consumer.poll(timeout_ms=_POLL_MS).values():
+                yield from (message.value for message in batch)
+    finally:
+        consumer.close()

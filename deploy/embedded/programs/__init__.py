@@ -1,0 +1,1 @@
+"""The real programs of an embedded network, and how each is configured."""

@@ -1,0 +1,156 @@
+"""One part of the embedded stack as a process: started, waited for until it is ready, ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from deploy.embedded.supervise import orphans
+from deploy.errors import Problem
+
+_POLL_SECONDS = 0.05
+_LOG_LINES = 15
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass(frozen=True)
+class Part:
+    """What to start, and how to know that it is ready: `ready` may raise, which means not yet."""
+
+    name: str
+    argv: Sequence[str | Path]
+    ready: Callable[[], bool]
+    timeout_seconds: float = 30.0
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: Path | None = None
+    stop_seconds: float = 6.0
+
+
+class Interrupted(Exception):  # noqa: N818 -- not an error: someone asked for the end while a part was starting
+    """The wait for a part was given up because the caller wants to end."""
+
+
+class Process:
+    """A started part. Ends with `stop` or `kill`; both may be called again and when it is gone."""
+
+    def __init__(self, part: Part, *, log: Path, mark: str) -> None:
+        self.part = part
+        self.log = log
+        self._mark = mark
+        self._asked_to_end = False
+        log.parent.mkdir(parents=True, exist_ok=True)
+        self._log_start_bytes = log.stat().st_size if log.exists() else 0
+        with log.open("ab") as out:
+            try:
+                # A session of its own: Ctrl-C at the terminal is for the supervisor, which has an order.
+                self._popen = subprocess.Popen(
+                    [str(a) for a in part.argv],
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=subprocess.STDOUT,
+                    env={**os.environ, **part.env, orphans.MARK: mark},
+                    cwd=part.cwd,
+                    start_new_session=True,
+                )
+            except OSError as e:
+                raise Problem(f"could not start {part.name}: {e.strerror}: {part.argv[0]}") from e
+
+    @property
+    def pid(self) -> int:
+        return self._popen.pid
+
+    @property
+    def alive(self) -> bool:
+        return self._popen.poll() is None
+
+    def check(self) -> None:
+        """Raise `Problem`, with the end of its log, if the part ended without being asked to."""
+        if (status := self._popen.poll()) is not None and not self._asked_to_end:
+            raise Problem(f"{self.part.name} ended unasked with {_status(status)}. {self._log_end()}")
+
+    def wait_ready(self, *, stopping: Callable[[], bool] = lambda: False) -> None:
+        """Return when the part is ready; raise `Problem` with the end of its log if it will not be."""
+        deadline = time.monotonic() + self.part.timeout_seconds
+        reason = "its readiness check said no"
+        while True:
+            if (status := self._popen.poll()) is not None:
+                raise Problem(self._failure(f"ended with {_status(status)}"))
+            if stopping():
+                raise Interrupted(self.part.name)
+            try:
+                if self.part.ready():
+                    return
+            except Exception as e:  # noqa: BLE001 -- whatever a part that is starting up answers, it is not ready
+                reason = f"{type(e).__name__}: {e}"
+            if time.monotonic() > deadline:
+                raise Problem(self._failure(f"not ready after {self.part.timeout_seconds:g} s ({reason})"))
+            time.sleep(_POLL_SECONDS)
+
+    def ask_to_end(self) -> None:
+        """The first half of `stop`, for those who end several at once."""
+        self._asked_to_end = True
+        self._popen.terminate()
+
+    def stop(self, within_seconds: float | None = None) -> None:
+        """Ask the part to end; kill what is left of it after the bound."""
+        if self.alive:
+            if not self._asked_to_end:
+                self.ask_to_end()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._popen.wait(
+                    self.part.stop_seconds if within_seconds is None else max(within_seconds, 0.0)
+                )
+        self.kill()
+
+    def kill(self) -> None:
+        """What a power cut would do. The whole session: a part may have started processes of its own."""
+        self._asked_to_end = True
+        for pid in self._session():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self._popen.wait()
+
+    def memory_bytes(self) -> int:
+        """Resident memory of the part and of what it started."""
+        return sum(_resident_bytes(pid) for pid in self._session())
+
+    def log_tail(self) -> str:
+        """The last lines that this start of the part wrote."""
+        with self.log.open("rb") as f:
+            f.seek(self._log_start_bytes)
+            lines = f.read().decode(errors="replace").splitlines()
+        return "\n".join(lines[-_LOG_LINES:])
+
+    def _failure(self, what: str) -> str:
+        return f"{self.part.name} did not start: {what}. {self._log_end()}"
+
+    def _log_end(self) -> str:
+        return f"The end of its log, {self.log}:\n{self.log_tail() or '(nothing)'}"
+
+    def _session(self) -> list[int]:
+        """Its processes that live. The mark is asked, too: numbers are used again once they are gone."""
+        return [pid for pid in orphans.marked(self._mark) if _session_of(pid) == self.pid]
+
+
+def _status(code: int) -> str:
+    return f"status {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
+
+
+def _session_of(pid: int) -> int:
+    try:
+        return os.getsid(pid)
+    except ProcessLookupError:
+        return 0
+
+
+def _resident_bytes(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE_BYTES
+    except OSError:
+        return 0

@@ -1,0 +1,183 @@
+"""Starts parts, keeps what belongs to them under one directory, and leaves nothing behind when it ends."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+from collectors.process.private_files import private_folder
+from deploy.embedded.supervise import orphans
+from deploy.embedded.supervise.process import Part, Process
+from deploy.errors import Problem
+
+log = logging.getLogger("inflight.embedded")
+
+# Of the time to stop, for the parts that come last: when others take long, these are asked all at once.
+_RESERVED_SHARE = 0.4
+
+
+class Supervisor:
+    """The parts of one embedded stack, in one state directory, which no other may use at the same time.
+
+    `with Supervisor(dir) as s: s.start(part)`. Parts end with the `with`, the last started first;
+    if this process is killed, a guardian ends them; if that is killed too, the next start here does.
+    `stopping` is asked while a part starts: when it says yes, `start` gives up with `Interrupted`.
+    """
+
+    def __init__(
+        self,
+        state_dir: Path,
+        *,
+        stopping: Callable[[], bool] = lambda: False,
+        stop_seconds: float = 8.0,
+    ) -> None:
+        self.state_dir = state_dir.resolve()
+        self.stopping = stopping
+        self._stop_seconds = stop_seconds
+        self._mark = f"{self.state_dir}//{uuid.uuid4().hex}"
+        self._parts: dict[str, Process] = {}
+        self._lock = threading.Lock()
+        self._lock_file: IO[str] | None = None
+        self._guardian: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        private_folder(self.state_dir)
+        self._lock_file = _take(self.state_dir / "lock")
+        if ended := orphans.end_marked(f"{self.state_dir}//", grace_seconds=0):
+            log.warning("ended %d processes that an earlier run left behind in %s", ended, self.state_dir)
+        # No environment: the mark of a supervisor above this one must not make it end the guardian first.
+        self._guardian = subprocess.Popen(
+            [sys.executable, "-I", "-S", orphans.__file__, self._mark, str(self._stop_seconds / 2)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={},
+            start_new_session=True,
+        )
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def parts(self) -> list[Process]:
+        """In the order of their first start."""
+        with self._lock:
+            return list(self._parts.values())
+
+    def directory(self, name: str, *, fresh: bool = False) -> Path:
+        """Where a part keeps its files; `fresh` empties it first."""
+        path = self.state_dir / name
+        if fresh and path.exists():
+            shutil.rmtree(path)
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def log_path(self, name: str) -> Path:
+        return self.state_dir / "logs" / f"{name}.log"
+
+    def start(self, part: Part) -> Process:
+        """Start it and return when it is ready. Its log is kept over restarts within this supervisor."""
+        if self._guardian is None:
+            raise RuntimeError("a Supervisor starts parts only inside its `with`")
+        with self._lock:
+            old = self._parts.get(part.name)
+            if old is not None and old.alive:
+                raise ValueError(f"a part named {part.name} is running already, pid {old.pid}")
+            if old is None:
+                self.log_path(part.name).unlink(missing_ok=True)
+            process = Process(part, log=self.log_path(part.name), mark=self._mark)
+            self._parts[part.name] = process
+        began = time.monotonic()
+        try:
+            process.wait_ready(stopping=self.stopping)
+        except BaseException:
+            process.kill()
+            raise
+        log.info("%s is ready, pid %d, after %.1f s", part.name, process.pid, time.monotonic() - began)
+        return process
+
+    def run(self, what: str, argv: Sequence[str | Path], *, within_seconds: float) -> str:
+        """Run a program that ends by itself and return what it wrote."""
+        try:
+            done = subprocess.run(
+                [str(a) for a in argv],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, orphans.MARK: self._mark},
+                timeout=within_seconds,
+                check=False,
+                text=True,
+            )
+        except subprocess.TimeoutExpired as e:
+            raise Problem(f"{what} took longer than {within_seconds:g} s: {argv[0]}") from e
+        if done.returncode != 0:
+            raise Problem(f"{what} failed with status {done.returncode}:\n{done.stdout.strip()}")
+        return done.stdout
+
+    def check(self) -> None:
+        """Raise `Problem` if a part ended without being asked to."""
+        for process in self.parts:
+            process.check()
+
+    def stop(self) -> None:
+        """End all parts, the last started first, within `stop_seconds` and a moment."""
+        if self._guardian is None:
+            return
+        _stop_in_order(self.parts[::-1], self._stop_seconds)
+        orphans.end_marked(self._mark, grace_seconds=0)
+        self._guardian.communicate(b"q")
+        self._guardian = None
+        if self._lock_file is not None:
+            self._lock_file.close()
+
+    def memory_bytes(self) -> dict[str, int]:
+        """Resident memory of each part that runs."""
+        return {p.part.name: p.memory_bytes() for p in self.parts if p.alive}
+
+
+def _stop_in_order(parts: Sequence[Process], within_seconds: float) -> None:
+    """One after the other while there is time: what comes later serves what comes first."""
+    deadline = time.monotonic() + within_seconds
+    one_by_one_until = deadline - _RESERVED_SHARE * within_seconds
+    left = list(parts)
+    while left and (seconds := one_by_one_until - time.monotonic()) > 0:
+        process = left.pop(0)
+        process.stop(min(process.part.stop_seconds, seconds))
+    for process in left:
+        if process.alive:
+            process.ask_to_end()
+    for process in left:
+        process.stop(deadline - time.monotonic())
+
+
+def _take(path: Path) -> IO[str]:
+    """The lock of a state directory: held by an open file, so no death of its holder leaves it locked."""
+    file = path.open("a+")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.seek(0)
+        holder = file.read().strip() or "another process"
+        file.close()
+        raise Problem(
+            f"{path.parent} is in use by pid {holder}: end that one, or name another state directory"
+        ) from None
+    file.truncate(0)
+    file.write(f"{os.getpid()}\n")
+    file.flush()
+    return file

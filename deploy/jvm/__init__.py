@@ -1,0 +1,1 @@
+"""The JVM parts: which Java, which jars, and how they are fetched and checked."""

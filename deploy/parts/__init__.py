@@ -1,0 +1,1 @@
+"""The parts as processes put together: usable by commands, tests and other parts."""

@@ -1,0 +1,82 @@
+"""Probes' records straight into the accounting and the exporter: what Kafka and Spark do elsewhere."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import Final
+
+from collectors.config.model import Config
+from collectors.config.paths import default_rules, resolve
+from collectors.contract.telemetry import BadTelemetry, Telemetry, decode
+from collectors.contract.topics import BROKER, ROUTER, Topic
+from collectors.contract.window_rows import decode_live, decode_window, encode
+from collectors.process.worker import Worker
+from streaming.accounting import Accountant
+from streaming.exporter import Exporter
+
+_log: Final = logging.getLogger("inflight.run")
+_LIVE_SECONDS: Final = 1.0
+_FORGET_NS: Final = 24 * 3_600 * 10**9  # as the topic's retention would
+
+
+class InProcess:
+    """Takes the very bytes that would go to Kafka; rows go to the exporter as if they came from there."""
+
+    def __init__(self, config: Config, exporter: Exporter) -> None:
+        rules = {name: path.rules for name, path in resolve(config).items()}
+        fallback = default_rules(config)
+        self._accountant = Accountant(lambda name: rules.get(name, fallback))
+        self._exporter = exporter
+        self._show_of: Final = {ROUTER: exporter.apply_router, BROKER: exporter.apply_broker}
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._worker = Worker("live", self._show)
+
+    def start(self) -> None:
+        self._worker.start()
+
+    def take(self, record: bytes, key: str) -> None:
+        """A record of a probe."""
+        with self._lock:
+            fed = self._accountant.feed(record, time.time_ns(), key)
+            if fed.dead_letter is not None:
+                _log.error("path %s: a record of this process is refused: %s", key, fed.dead_letter)
+        for row in fed.rows:
+            self._window(row)
+
+    def telemetry(self, topic: Topic, record: Telemetry) -> None:
+        """A record of a collector."""
+        try:
+            self._show_of[topic](decode(record.encode()))
+        except (BadTelemetry, ValueError) as error:
+            self._exporter.count_bad(topic.suffix)
+            _log.warning("%s of %s cannot be shown: %s", record.entity, record.key, error)
+
+    def not_ready(self) -> str | None:
+        """Why live rows are not shown."""
+        return self._worker.problem
+
+    def close(self) -> None:
+        self._stop.set()
+        self._worker.join()
+        self._live()
+
+    def _window(self, row: bytes) -> None:
+        self._exporter.apply_window(decode_window(row))
+
+    def _show(self) -> None:
+        while not self._stop.wait(_LIVE_SECONDS):
+            self._live()
+
+    def _live(self) -> None:
+        try:
+            with self._lock:
+                found = self._accountant.live()
+                self._accountant.tidy()
+                self._accountant.forget(time.time_ns() - _FORGET_NS)
+            for row in found:
+                self._exporter.apply_live(decode_live(encode(row)))
+        except Exception:  # noqa: BLE001 -- a row that cannot be shown must not end the others
+            _log.exception("live rows could not be shown")

@@ -1,0 +1,1 @@
+"""The job for a Spark cluster: the archive that spark-submit takes."""

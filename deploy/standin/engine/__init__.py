@@ -1,0 +1,1 @@
+"""Connections, links and proton's events of a stand-in."""

@@ -1,0 +1,326 @@
+"""Proton's events, turned into what they mean for the router's tables."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING, Any
+
+import proton
+from cproton_ffi import ffi, lib
+
+from deploy.standin.engine import peers, sections
+from deploy.standin.engine.links import InLink, OutLink, Transit
+from deploy.standin.engine.loop import key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deploy.standin.engine.links import Link
+    from deploy.standin.engine.loop import Wire
+    from deploy.standin.engine.peers import Peer
+    from deploy.standin.routing.router import Router
+    from deploy.standin.routing.routes import Route
+
+_log = logging.getLogger("inflight.standin")
+
+
+def _ignore(_what: object) -> None:
+    pass
+
+
+class Events:
+    def __init__(self, router: Router, buffer_bytes: int = 65_536) -> None:
+        self.router = router
+        self.closed: Callable[[Peer], None] = _ignore
+        self.opened: Callable[[Peer], None] = _ignore
+        self.attached: Callable[[Link], None] = _ignore
+        self.detached: Callable[[Link], None] = _ignore
+        self._peers: dict[int, Peer] = {}  # by wire
+        self._buffer = ffi.new("char[]", buffer_bytes)
+        self._buffer_bytes = buffer_bytes
+        router.loop.handlers.update(
+            {
+                lib.PN_CONNECTION_REMOTE_OPEN: self._connection_open,
+                lib.PN_CONNECTION_REMOTE_CLOSE: self._connection_close,
+                lib.PN_TRANSPORT_CLOSED: self._transport_closed,
+                lib.PN_SESSION_REMOTE_OPEN: self._session_open,
+                lib.PN_SESSION_REMOTE_CLOSE: self._session_close,
+                lib.PN_LINK_REMOTE_OPEN: self._link_open,
+                lib.PN_LINK_REMOTE_CLOSE: self._link_close,
+                lib.PN_LINK_REMOTE_DETACH: self._link_close,
+                lib.PN_LINK_FLOW: self._flow,
+                lib.PN_DELIVERY: self._delivery,
+            }
+        )
+
+    def add(self, peer: Peer) -> None:
+        self._peers[peer.wire.key] = peer
+        self.router.peers[peer.identity] = peer
+        self.router.counters.connections += 1
+
+    def _peer_of(self, connection: Any) -> Peer | None:
+        wire: Wire | None = self.router.loop.wires_by_connection.get(key_of(connection))
+        return self._peers.get(wire.key) if wire else None
+
+    # -- connections --------------------------------------------------------------------------------------
+
+    def _connection_open(self, event: Any) -> None:
+        peer = self._peer_of(lib.pn_event_connection(event))
+        if peer is None:
+            return
+        connection = peer.wire.connection
+        properties = connection.remote_properties or {}
+        peer.container = connection.remote_container
+        peer.opened = True
+        peer.opened_ns = time.monotonic_ns()
+        if peer.connector is None:
+            peer.role = str(properties.get("standin.role", peers.NORMAL))
+            peer.cost = int(properties.get("standin.cost", 1))
+            connection.open()
+        elif peer.role in (peers.INTER_ROUTER, peers.EDGE) and "standin.role" not in properties:
+            _log.error("%s is no stand-in: stand-ins form meshes only with each other", peer.host)
+            connection.close()
+            return
+        _log.info("connection %s: %s %s %s", peer.identity, peer.direction, peer.role, peer.container)
+        if peer.role == peers.INTER_ROUTER:
+            self.router.mesh.joined(peer)
+        elif peer.role == peers.EDGE:
+            self.router.edges.joined(peer)
+        self.opened(peer)
+
+    def _connection_close(self, event: Any) -> None:
+        peer = self._peer_of(lib.pn_event_connection(event))
+        if peer:
+            self._lose_links(peer)
+            peer.wire.connection.close()
+
+    def _transport_closed(self, event: Any) -> None:
+        wire = self.router.loop.wires.get(key_of(lib.pn_event_transport(event)))
+        if wire is None:
+            return
+        peer = self._peers.pop(wire.key, None)
+        if peer:
+            condition = wire.transport.condition
+            _log.info(
+                "connection %s to %s ended%s", peer.identity, peer.host, f": {condition}" if condition else ""
+            )
+            self._lose_links(peer)
+            self.router.peers.pop(peer.identity, None)
+        wire.forget()
+        if peer:
+            self.closed(peer)
+
+    def _lose_links(self, peer: Peer) -> None:
+        peer.opened = False
+        if peer.role == peers.INTER_ROUTER:
+            self.router.mesh.left(peer)
+        elif peer.role == peers.EDGE:
+            self.router.edges.left(peer)
+        links = list(peer.links.values())
+        for link in [x for x in links if isinstance(x, InLink)] + [
+            x for x in links if isinstance(x, OutLink)
+        ]:
+            self.router.drop(link)
+
+    @staticmethod
+    def _session_open(event: Any) -> None:
+        session = lib.pn_event_session(event)
+        if lib.pn_session_state(session) & lib.PN_LOCAL_UNINIT:
+            lib.pn_session_open(session)
+
+    def _session_close(self, event: Any) -> None:
+        session = lib.pn_event_session(event)
+        peer = self._peer_of(lib.pn_session_connection(session))
+        if peer:
+            for link in list(peer.links.values()):
+                if lib.pn_link_session(link.pn) == session:
+                    self.router.drop(link)
+        lib.pn_session_close(session)
+
+    # -- links --------------------------------------------------------------------------------------------
+
+    def _link_open(self, event: Any) -> None:
+        pn = lib.pn_event_link(event)
+        known = self.router.links.get(key_of(pn))
+        if known:
+            self.attached(known)
+            return
+        peer = self._peer_of(lib.pn_event_connection(event))
+        link = proton.Link.wrap(pn)
+        if peer is None or not link.state & proton.Endpoint.LOCAL_UNINIT:
+            return
+        if link.is_receiver and peer.role == peers.INTER_ROUTER:
+            self.router.mesh.accept(peer, link)
+        elif link.is_receiver:
+            self._sender_came(peer, link)
+        else:
+            self._receiver_came(peer, link)
+
+    def _sender_came(self, peer: Peer, link: proton.Link) -> None:
+        router, target = self.router, link.remote_target
+        if target.type == proton.Terminus.COORDINATOR:
+            router.refuse(link, "amqp:not-implemented", "routers have no transactions")
+            return
+        if target.dynamic:
+            router.refuse(link, "amqp:not-implemented", "a sender's target cannot be dynamic")
+            return
+        link.source.copy(link.remote_source)
+        link.target.copy(target)
+        link.snd_settle_mode = link.remote_snd_settle_mode
+        link.open()
+        made = router.adopt_in(peer, link, "endpoint")
+        if target.address is None:
+            made.replenish()
+            return
+        route = router.route_from_here(target.address)
+        made.owning_key = route.key if route.target in (None, router.id, route.TREE) else f"R{route.target}"
+        route.attach(made)
+
+    def _receiver_came(self, peer: Peer, link: proton.Link) -> None:
+        router, source = self.router, link.remote_source
+        if source.address is None and not source.dynamic:
+            router.refuse(link, "qd:no-route-to-dest", "a receiver needs an address, or a dynamic one")
+            return
+        link.source.copy(source)
+        link.target.copy(link.remote_target)
+        link.snd_settle_mode = link.remote_snd_settle_mode
+        if source.dynamic:
+            link.source.address = router.temporary()
+        link.open()
+        made = router.adopt_out(peer, link, "endpoint", None)
+        router.add_consumer(router.consumer_key(link.source.address), made)
+
+    def _link_close(self, event: Any) -> None:
+        pn = lib.pn_event_link(event)
+        link = self.router.links.get(key_of(pn))
+        if link:
+            self.detached(link)
+            self.router.drop(link)
+
+    def _flow(self, event: Any) -> None:
+        link = self.router.links.get(key_of(lib.pn_event_link(event)))
+        if isinstance(link, OutLink):
+            link.flow()
+
+    # -- deliveries ---------------------------------------------------------------------------------------
+
+    def _delivery(self, event: Any) -> None:
+        delivery = lib.pn_event_delivery(event)
+        link = self.router.links.get(key_of(lib.pn_event_link(event)))
+        if isinstance(link, OutLink):
+            self._outcome(link, delivery)
+        elif isinstance(link, InLink):
+            transit = link.unsettled.get(key_of(delivery))
+            if transit is None:
+                self._arrival(link, delivery)
+            elif lib.pn_delivery_settled(delivery):
+                _settled_by_sender(link, transit)
+
+    def _arrival(self, link: InLink, delivery: Any) -> None:
+        pn = link.pn
+        if lib.pn_link_current(pn) != delivery:
+            return
+        if lib.pn_delivery_aborted(delivery):
+            link.partial.clear()
+            lib.pn_delivery_settle(delivery)
+            return
+        size = lib.pn_delivery_pending(delivery)
+        if size > self._buffer_bytes:
+            self._buffer_bytes = 2 * size
+            self._buffer = ffi.new("char[]", self._buffer_bytes)
+        if size:
+            lib.pn_link_recv(pn, self._buffer, size)
+        data = ffi.buffer(self._buffer, size)[:]
+        if lib.pn_delivery_partial(delivery):
+            link.partial += data
+            return
+        if link.partial:
+            data = bytes(link.partial) + data
+            link.partial.clear()
+        lib.pn_link_advance(pn)
+        link.counters.deliveries += 1
+        self.router.counters.arrivals += 1
+        link.peer.last_delivery_ns = time.monotonic_ns()
+        router = self.router
+        if lib.pn_delivery_settled(delivery):
+            lib.pn_delivery_settle(delivery)
+            transit = Transit(link, None, data, link.origin, link.trace)
+            link.counters.presettled += 1
+            link.presettled = True
+        else:
+            transit = Transit(link, delivery, data, link.origin, link.trace)
+            link.unsettled[key_of(delivery)] = transit
+        router.thirsty[link.identity] = link
+        self._deliver(link, transit)
+
+    def _deliver(self, link: InLink, transit: Transit) -> None:
+        router = self.router
+        if link.kind == "router-control":
+            router.mesh.heard(link, transit.data)
+            return
+        route = link.route
+        if route is None:
+            try:
+                to = sections.to_of(transit.data)
+            except sections.MalformedError:
+                to = None
+            if to is None:
+                if not transit.settled:
+                    link.settle(transit, lib.PN_REJECTED)
+                return
+            route = router.route_from_here(to)
+            route.used_ns = transit.born_ns
+        if link.kind == "endpoint":
+            _count_ingress(link, transit, route)
+        if router.faults.rules or router.gate.busy:
+            router.gate.through(link, transit, route)
+        else:
+            route.forward(transit)
+
+    def _outcome(self, link: OutLink, delivery: Any) -> None:
+        if not lib.pn_delivery_updated(delivery):
+            return
+        key = key_of(delivery)
+        transit = link.unsettled.get(key)
+        if transit is None:
+            return
+        state = lib.pn_delivery_remote_state(delivery)
+        if state in (lib.PN_REJECTED, lib.PN_MODIFIED) and transit.raw is not None and not transit.waiting:
+            _copy_details(delivery, transit.raw)
+        if lib.pn_delivery_settled(delivery):
+            link.settle(transit, delivery, state)
+            if transit.route:
+                transit.route.outcome(transit, state)
+                transit.route.wake()
+        elif state and transit.raw is not None and not transit.waiting:
+            lib.pn_delivery_update(transit.raw, state)
+
+
+def _count_ingress(link: InLink, transit: Transit, route: Route) -> None:
+    counters = link.peer.router.counters
+    counters.ingress += 1
+    route.counters.ingress += 1
+    if transit.settled:
+        counters.presettled += 1
+    if link.peer.role == peers.ROUTE_CONTAINER:
+        counters.ingress_route_container += 1
+        route.counters.ingress_route_container += 1
+
+
+def _settled_by_sender(link: InLink, transit: Transit) -> None:
+    """It waits for no outcome, or has heard it: nothing is left to wait for at the other end."""
+    link.settle(transit, 0)
+    if transit.sent:
+        out, delivery = transit.sent
+        out.settle(transit, delivery, lib.pn_delivery_remote_state(delivery))
+
+
+def _copy_details(source: Any, target: Any) -> None:
+    """Why a message was rejected, or how it was modified."""
+    there, here = proton.Delivery.wrap(source).remote, proton.Delivery.wrap(target)
+    here.local.condition = there.condition
+    here.local.failed = there.failed
+    here.local.undeliverable = there.undeliverable
+    here.local.annotations = there.annotations
+    here.update(lib.pn_delivery_remote_state(source))

@@ -1,0 +1,57 @@
+"""Whoever is at the other end of a connection: a client, a broker, a router, an edge."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import proton
+
+if TYPE_CHECKING:
+    from deploy.standin.engine.links import Link
+    from deploy.standin.engine.loop import Wire
+    from deploy.standin.routing.router import Router
+    from deploy.standin.settings import Connector, Listener
+
+NORMAL, INTER_ROUTER, EDGE, ROUTE_CONTAINER = "normal", "inter-router", "edge", "route-container"
+
+
+class Peer:
+    def __init__(
+        self,
+        router: Router,
+        wire: Wire,
+        identity: int,
+        *,
+        host: str,
+        listener: Listener | None,
+        connector: Connector | None,
+    ) -> None:
+        self.router = router
+        self.wire = wire
+        self.identity = identity
+        self.host = host
+        self.listener = listener
+        self.connector = connector
+        self.role = connector.role if connector else NORMAL
+        self.cost = connector.cost if connector else 1
+        self.container: str | None = None
+        self.opened_ns = time.monotonic_ns()
+        self.opened = False
+        self.last_delivery_ns = 0
+        self.links: dict[int, Link] = {}
+        self.session: proton.Session | None = None
+
+    @property
+    def direction(self) -> str:
+        return "out" if self.connector else "in"
+
+    @property
+    def keeps_annotations(self) -> bool:
+        return bool(self.listener and self.listener.strip_annotations in ("no", "in"))
+
+    def own_session(self) -> proton.Session:
+        if self.session is None:
+            self.session = self.wire.connection.session()
+            self.session.open()
+        return self.session

@@ -1,0 +1,1 @@
+"""What a stand-in does wrong when told to."""

@@ -1,0 +1,1 @@
+"""What a stand-in tells over AMQP management."""

@@ -1,0 +1,269 @@
+"""The tables of one router, and what changes them."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import secrets
+import time
+from typing import TYPE_CHECKING
+
+import proton
+from cproton_ffi import lib
+
+from deploy.standin.engine.links import InLink, Link, OutLink, Transit
+from deploy.standin.engine.loop import key_of
+from deploy.standin.engine.peers import EDGE, NORMAL
+from deploy.standin.faults.gate import Gate
+from deploy.standin.faults.rules import Faults
+from deploy.standin.management.counters import RouterCounters
+from deploy.standin.routing import addresses
+from deploy.standin.routing.edges import UP, Edges
+from deploy.standin.routing.mesh import Mesh
+from deploy.standin.routing.routes import InProcess, Route
+from deploy.standin.routing.topology import Topology
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deploy.standin.engine.loop import Loop
+    from deploy.standin.engine.peers import Peer
+    from deploy.standin.routing.routes import Way
+    from deploy.standin.settings import Settings
+
+_log = logging.getLogger("inflight.standin")
+_IDLE_NS = 10_000_000_000
+
+
+class Router:
+    def __init__(self, settings: Settings, loop: Loop) -> None:
+        self.settings = settings
+        self.id = settings.router_id
+        self.boot_ns = time.time_ns()
+        self.started_ns = time.monotonic_ns()
+        self.topology_change_ns = self.boot_ns
+        self.loop = loop
+        self.topology = Topology(self.id)
+        self.counters = RouterCounters()
+        self.faults = Faults()
+        self.peers: dict[int, Peer] = {}
+        self.links: dict[int, Link] = {}  # by proton's pointer
+        self.consumers: dict[str, list[OutLink]] = {}
+        self.gate = Gate(self, self.faults, loop)
+        self.in_process: dict[str, InProcess] = {}
+        self.routes: dict[tuple[str, str, str | None], Route] = {}
+        self.thirsty: dict[int, InLink] = {}  # to be looked at for credit at the end of the turn
+        self.edges = Edges(self)
+        self.mesh = Mesh(self)
+        self._identities = itertools.count(1)
+        self._stale: set[str] = set()
+        self._all_stale = False
+        self._waypoints = set(settings.waypoints)
+
+    @property
+    def edge(self) -> bool:
+        return self.settings.mode == "edge"
+
+    def identity(self) -> int:
+        return next(self._identities)
+
+    # -- links --------------------------------------------------------------------------------------------
+
+    def adopt_in(self, peer: Peer, link: proton.Link, kind: str) -> InLink:
+        made = InLink(peer, link, self.identity(), kind)
+        self._adopt(peer, made)
+        return made
+
+    def adopt_out(self, peer: Peer, link: proton.Link, kind: str, key: str | None) -> OutLink:
+        made = OutLink(peer, link, self.identity(), kind)
+        made.owning_key = key
+        self._adopt(peer, made)
+        return made
+
+    def _adopt(self, peer: Peer, link: Link) -> None:
+        key = key_of(link.pn)
+        self.links[key] = link
+        peer.links[key] = link
+        self.counters.links += 1
+
+    @staticmethod
+    def refuse(link: proton.Link, name: str, text: str) -> None:
+        link.open()
+        link.condition = proton.Condition(name, text)
+        link.close()
+
+    def drop(self, link: Link) -> None:
+        """A link is gone, or shall go: what is under way on it gets the outcome it has in a real router."""
+        if link.closed:
+            return
+        link.closed = True
+        key = key_of(link.pn)
+        self.links.pop(key, None)
+        link.peer.links.pop(key, None)
+        if isinstance(link, InLink):
+            self._drop_in(link)
+        elif isinstance(link, OutLink):
+            self._drop_out(link)
+        link.link.close()
+        link.link.free()
+
+    def _drop_in(self, link: InLink) -> None:
+        for transit in link.unsettled.values():
+            transit.raw = None  # goes on to its consumer; nobody waits for the outcome
+        link.unsettled.clear()
+        self.thirsty.pop(link.identity, None)
+        if link.route:
+            link.route.detach(link)
+
+    def _drop_out(self, link: OutLink) -> None:
+        self.mesh.forget(link)
+        consumers = self.consumers.get(link.owning_key or "")
+        if consumers and link in consumers:
+            consumers.remove(link)
+            self.mesh.changed = True
+            if not consumers:
+                del self.consumers[link.owning_key or ""]
+        for route in list(link.routes.values()):
+            route.refresh()
+        waiting, unsettled = list(link.queue), list(link.unsettled.values())
+        link.queue.clear()
+        link.unsettled.clear()
+        for transit in unsettled:
+            transit.sent = None
+            if transit.raw is not None:
+                lib.pn_disposition_set_failed(lib.pn_delivery_local(transit.raw), True)
+            if transit.route:
+                transit.route.outcome(transit, lib.PN_MODIFIED)
+        for transit in waiting:
+            self.again(transit)
+
+    def again(self, transit: Transit) -> None:
+        """A message that waited for a link that is gone: another way, or back to the sender."""
+        route = transit.route
+        if route is None:
+            return
+        if route.target == Route.TREE:
+            route.refuse(transit)
+        else:
+            route.forward(transit)
+
+    def send(self, address: str, data: bytes) -> None:
+        """Send a presettled message of the router's own."""
+        route = self.route_from_here(address)
+        route.used_ns = time.monotonic_ns()
+        route.counters.from_container += 1
+        route.forward(Transit(None, None, data, self.id, [self.id]))
+
+    # -- addresses ----------------------------------------------------------------------------------------
+
+    def serve(self, key: str, receive: Callable[[bytes], None]) -> None:
+        self.in_process[key] = InProcess(receive)
+
+    def consumer_key(self, name: str) -> str:
+        """What a receiver on this address is kept under; behind a waypoint it takes what comes out of it."""
+        place = addresses.parse(name)
+        return addresses.phased(place.key, 1) if self.is_waypoint(addresses.plain(place.key)) else place.key
+
+    def is_waypoint(self, name: str) -> bool:
+        return any(addresses.matches(prefix, name) for prefix in self._waypoints)
+
+    def add_consumer(self, key: str, link: OutLink) -> None:
+        link.owning_key = key
+        self.consumers.setdefault(key, []).append(link)
+        self._stale.add(key)
+        self.mesh.changed = True
+
+    def consumers_of(self, key: str) -> list[Way]:
+        ways: list[Way] = list(self.consumers.get(key, ()))
+        if key in self.in_process:
+            ways.append(self.in_process[key])
+        return ways
+
+    def temporary(self) -> str:
+        place = f"_edge/{self.id}" if self.edge else f"_topo/0/{self.id}"
+        return f"amqp:/{place}/temp.{secrets.token_urlsafe(11)}"
+
+    # -- routes -------------------------------------------------------------------------------------------
+
+    def route(self, key: str, origin: str, target: str | None) -> Route:
+        name = (key, origin, target)
+        found = self.routes.get(name)
+        if found is None:
+            found = self.routes[name] = Route(self, key, origin, target)
+        found.used_ns = time.monotonic_ns()
+        return found
+
+    def route_from_here(self, address: str) -> Route:
+        """The route of what a client of this router sends to the address."""
+        place = addresses.parse(address)
+        if place.mobile:
+            multicast = addresses.distribution(place.key) == addresses.MULTICAST
+            return self.route(place.key, self.id, Route.TREE if multicast else None)
+        if self.id in (place.router, place.edge) or place.router is place.edge is None:
+            return self.route(place.key, self.id, self.id)
+        if self.edge:
+            return self.route(UP + address, self.id, None)
+        if place.edge:
+            return self.route(self.edges.key(place), self.id, None)
+        return self.route(place.key, self.id, place.router)
+
+    def topology_changed(self) -> None:
+        self._all_stale = True
+        self.topology_change_ns = time.time_ns()
+        fresh = self.topology.waypoints() - self._waypoints
+        if fresh:
+            self._waypoints |= fresh
+            self._move_behind(fresh)
+
+    def _move_behind(self, waypoints: set[str]) -> None:
+        """Receivers that came before the waypoint was known move to its far side."""
+        for key in [key for key in self.consumers if key.startswith("M0")]:
+            if any(addresses.matches(prefix, addresses.plain(key)) for prefix in waypoints):
+                for link in list(self.consumers[key]):
+                    if link.peer.role in (NORMAL, EDGE):
+                        self._move(link, key)
+
+    def _move(self, link: OutLink, key: str) -> None:
+        self.consumers[key].remove(link)
+        self._stale.add(key)
+        self.add_consumer(addresses.phased(key, 1), link)
+
+    # -- time ---------------------------------------------------------------------------------------------
+
+    def after_turn(self) -> None:
+        """What is worth doing once for all events of a turn."""
+        if self.mesh.changed:
+            self.mesh.advertise()
+            self.edges.serve()
+        if self._all_stale or self._stale:
+            stale, self._stale = self._stale, set()
+            everything, self._all_stale = self._all_stale, False
+            for route in list(self.routes.values()):
+                if everything or route.key in stale:
+                    route.refresh()
+        while self.thirsty:
+            self.thirsty.popitem()[1].replenish()
+
+    def wake_all(self) -> None:
+        """Faults have changed: everybody's credit is to be looked at."""
+        self.thirsty.update((link.identity, link) for link in self.links.values() if isinstance(link, InLink))
+
+    def beat(self) -> None:
+        """Once a second."""
+        now_ns = time.monotonic_ns()
+        for link in self.links.values():
+            link.watch_credit(now_ns)
+            link.watch_rate()
+        for name, route in list(self.routes.items()):
+            if route.idle and now_ns - route.used_ns > _IDLE_NS:
+                del self.routes[name]
+                route.close()
+        named = {key for key, _, _ in self.routes}
+        for key in set(self.counters.addresses) - named - set(self.consumers) - set(self.in_process):
+            del self.counters.addresses[key]  # nobody refers to the address any more
+        self.mesh.beat()
+        now = time.time()
+        for wire in list(self.loop.wires.values()):
+            wire.transport.tick(now)
+            self.loop.touched[wire.key] = wire
+        self.loop.call_later(1.0, self.beat)

@@ -1,0 +1,130 @@
+"""What the live page and the terminal show, as JSON: all durations and moments in seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from collectors.contract.events import Event
+from collectors.contract.window_rows import CLASSES, Latency, LiveRow, WindowRow
+from streaming.exporter.core import Exporter
+from streaming.exporter.path import Path, Point
+from streaming.exporter.status import status
+
+VERSION: Final = 1
+EVENTS_SHOWN: Final = 20
+BESIDE: Final = ("late", "duplicate", "redelivered", "reordered", "foreign", "unexpected", "negative")
+
+Json = dict[str, Any]
+
+
+def snapshot(exporter: Exporter, not_ready: str | None = None) -> Json:
+    """Everything there is to show now; `not_ready` is why the counters may be behind."""
+    with exporter.lock:
+        now_ns = exporter.now_ns()
+        return {
+            "v": VERSION,
+            "site": exporter.config.site,
+            "now_seconds": now_ns / 1e9,
+            "not_ready": not_ready,
+            "paths": [_path(exporter, path, now_ns) for path in exporter.shown()],
+            "events": [
+                {
+                    "at_seconds": event.at_ns / 1e9,
+                    "until_seconds": None if event.until_ns is None else event.until_ns / 1e9,
+                    "kind": event.kind,
+                    "paths": list(event.paths),
+                    "text": event.text,
+                }
+                for event in _told_once(exporter.events)[-EVENTS_SHOWN:]
+            ],
+            **exporter.network.view(now_ns),
+        }
+
+
+def _told_once(events: Iterable[Event]) -> list[Event]:
+    """Without what was told of a beginning, once the same has been told with its end."""
+    ended = {(event.at_ns, event.kind, event.paths) for event in events if event.until_ns is not None}
+    return [e for e in events if e.until_ns is not None or (e.at_ns, e.kind, e.paths) not in ended]
+
+
+def _path(exporter: Exporter, path: Path, now_ns: int) -> Json:
+    word, text = status(path, now_ns)
+    counts, live, window = path.book.counts, path.live, path.window
+    return {
+        "name": path.name,
+        **path.labels._asdict(),
+        "state": word,
+        "state_text": text,
+        "maintenance": exporter.in_maintenance(path.name, now_ns, now_ns + 1),
+        "response": _response(live, window),
+        "window": _window(window) if window else None,
+        "rate": None if path.rate is None else round(path.rate, 1),
+        "sent": counts["sent"],
+        "classes": {name: counts[f"class.{name}"] for name in CLASSES},
+        "reclassified": {key[6:]: n for key, n in counts.items() if key.startswith("moved.") and n},
+        "beside": {name: counts[name] for name in BESIDE},
+        "unsent": {key[7:]: n for key, n in counts.items() if key.startswith("unsent.")},
+        "pending": live["pending"] if live else 0,
+        "suspect": live["suspect"] if live else 0,
+        "outage_seconds": path.outage_ns / 1e9,
+        "last_received_seconds": None if path.last_received_ns is None else path.last_received_ns / 1e9,
+        "spark": [_spark(point) for point in path.history],
+        "spark_missing": [point.lost + point.refused + point.unobserved for point in path.history],
+        "slos": [
+            {
+                "slo": slo.name,
+                "objective": slo.ratio,
+                "bound_seconds": None if slo.bound_ns is None else slo.bound_ns / 1e9,
+                "total": counts.get(f"slo.{slo.name}.total", 0),
+                "good": counts.get(f"slo.{slo.name}.good", 0),
+            }
+            for slo in path.objectives
+        ],
+    }
+
+
+def _response(live: LiveRow | None, window: WindowRow | None) -> Json | None:
+    """The newest percentiles there are; `at_least` names those that messages under way may still raise."""
+    if live and live["response"]:
+        found: Json = {name: ns / 1e9 for name, ns in live["response"].items()}
+        return {**found, "at_least": live["lower_bound"], "live": True}
+    if window and window["response"]:
+        return {**(_latency(window["response"]) or {}), "at_least": [], "live": False}
+    return None
+
+
+def _window(row: WindowRow) -> Json:
+    jitter, clock = row["jitter"], row["clock"]
+    return {
+        "end_seconds": (row["window_start_ns"] + row["window_ns"]) / 1e9,
+        "length_seconds": row["window_ns"] / 1e9,
+        "revision": row["revision"],
+        "complete": row["complete"],
+        "flags": row["flags"],
+        "sent": row["sent"],
+        "classes": {name: row["classes"].get(name, 0) for name in CLASSES},
+        "response": _latency(row["response"]),
+        "service": _latency(row["service"]),
+        "jitter": {name: ns / 1e9 for name, ns in jitter["percentiles"].items()}
+        | {"max": max(abs(jitter["max_ns"]), abs(jitter["min_ns"])) / 1e9}
+        if jitter and jitter["count"]
+        else None,
+        "clock": {"offset_seconds": clock["offset_ns"] / 1e9, "bound_seconds": clock["bound_ns"] / 1e9}
+        if clock
+        else None,
+        "routes": row["routes"],
+    }
+
+
+def _latency(latency: Latency | None) -> Json | None:
+    if latency is None or not latency["count"]:
+        return None
+    percentiles = {name: ns / 1e9 for name, ns in latency["percentiles"].items()}
+    return {**percentiles, "max": latency["max_ns"] / 1e9, "mean": latency["mean_ns"] / 1e9}
+
+
+def _spark(point: Point) -> float | None:
+    """The p99, or the maximum of a window with too few messages for one; to the microsecond."""
+    ns = point.p99_ns if point.p99_ns is not None else point.max_ns
+    return None if ns is None else round(ns / 1e9, 6)

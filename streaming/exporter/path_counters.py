@@ -1,0 +1,184 @@
+"""One path's counters: exact over repeats, replays and revisions, from final rows alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, NamedTuple
+
+from collectors.contract.metrics import LATENCY_BUCKETS_SECONDS
+from collectors.contract.records import UNSENT_REASONS
+from collectors.contract.window_rows import CLASSES, Latency, WindowRow
+from streaming.exporter.decoded_histogram import reached
+from streaming.exporter.moves import MOVES, RARE_MOVES, steps
+from streaming.exporter.objectives import Objective
+
+Result = Literal["used", "repeat", "old"]
+BASES: Final = ("response", "service")
+BUCKETS_NS: Final = tuple(round(bound * 1e9) for bound in LATENCY_BUCKETS_SECONDS)
+_KNOWN_MOVES: Final = frozenset((*MOVES, *RARE_MOVES))
+PLAIN: Final = (
+    *("sent", "late", "duplicate", "redelivered", "reordered", "foreign", "unexpected", "negative"),
+    *("sent_bytes", "received_bytes", "outage_ns"),
+)
+
+
+class Epoch(NamedTuple):
+    """From this window on the path was counted under these rules: only their revisions concern it."""
+
+    from_ns: int
+    rules: str
+    window_ns: int
+
+
+class Revised(NamedTuple):
+    """The newest revision seen of a window."""
+
+    revision: int
+    moves: Mapping[str, int]
+    late: int
+
+
+@dataclass(slots=True)
+class Histogram:
+    """Counts at or below each bound of the catalogue, all, and the sum."""
+
+    at_or_below: list[int] = field(default_factory=lambda: [0] * len(BUCKETS_NS))
+    count: int = 0
+    sum_ns: int = 0
+
+
+def zeros() -> dict[str, int]:
+    """Every class and reason is there from 0 on, else the first loss would be no increase."""
+    keys = [
+        *PLAIN,
+        *(f"class.{name}" for name in CLASSES),
+        *(f"unsent.{name}" for name in UNSENT_REASONS),
+        *(f"moved.{name}" for name in MOVES),
+        *("windows.complete", "windows.incomplete"),
+    ]
+    return dict.fromkeys(keys, 0)
+
+
+@dataclass(slots=True)
+class Book:
+    """What is counted of a path, and what has been counted already.
+
+    Revision 0 comes in window order, so a high-water mark tells repeats. Revisions are told by their number,
+    for as long as they may still come: `keep_ns` of send time.
+    """
+
+    keep_ns: int
+    bases: tuple[str, ...] = BASES  # of which histograms are counted
+    counts: dict[str, int] = field(default_factory=zeros)
+    histograms: dict[str, Histogram] = field(default_factory=lambda: {basis: Histogram() for basis in BASES})
+    since_ns: int | None = None
+    high_ns: int | None = None  # the end of the newest window counted
+    epochs: list[Epoch] = field(default_factory=list)
+    revised: dict[int, Revised] = field(default_factory=dict)  # by window start
+
+    def apply(self, row: WindowRow, objectives: Sequence[Objective], *, maintenance: bool) -> Result:
+        """Count a row once; `maintenance` keeps it out of the objectives."""
+        if row["revision"] == 0:
+            return self._count(row, objectives, maintenance=maintenance)
+        return self._revise(row)
+
+    def of_class(self, name: str) -> int:
+        """Messages that are in a class now: as counted first, with what revisions moved."""
+        moved = {key.removeprefix("moved."): n for key, n in self.counts.items() if key.startswith("moved.")}
+        came = sum(n for move, n in moved.items() if move.endswith(f">{name}"))
+        went = sum(n for move, n in moved.items() if move.startswith(f"{name}>"))
+        return self.counts[f"class.{name}"] + came - went
+
+    def _count(self, row: WindowRow, objectives: Sequence[Objective], *, maintenance: bool) -> Result:
+        start_ns = row["window_start_ns"]
+        if self.high_ns is not None and start_ns < self.high_ns:
+            return "repeat"
+        slos = [slo for slo in objectives if slo.bound_ns is not None]
+        bounds_ns = [*BUCKETS_NS, *(slo.bound_ns for slo in slos if slo.bound_ns is not None)]
+        # Histograms are decoded before anything is counted: a row is counted whole or not at all.
+        latencies = {"response": row["response"], "service": row["service"]}
+        below = {basis: _below(latencies[basis], bounds_ns) for basis in self.bases}
+        if self.since_ns is None:
+            self.since_ns = start_ns
+        self.high_ns = start_ns + row["window_ns"]
+        self._note_rules(row)
+        counts = self.counts
+        for name in PLAIN:
+            counts[name] += row[name]
+        for name in CLASSES:
+            counts[f"class.{name}"] += row["classes"].get(name, 0)
+        for reason, unsent in row["unsent"].items():
+            if reason in UNSENT_REASONS:  # others are a fault of the books
+                _add(counts, f"unsent.{reason}", unsent)
+        counts["windows.complete" if row["complete"] else "windows.incomplete"] += 1
+        for basis in self.bases:
+            self._observe(basis, latencies[basis], below[basis])
+        if not maintenance:
+            received = row["classes"].get("received", 0)
+            within = dict(zip((s.name for s in slos), below["response"][len(BUCKETS_NS) :], strict=True))
+            for slo in objectives:
+                total = row["sent"] - row["classes"].get("unobserved", 0)
+                _add(counts, f"slo.{slo.name}.total", total)
+                _add(counts, f"slo.{slo.name}.good", within.get(slo.name, received))
+        self._forget()
+        return "used"
+
+    def _observe(self, basis: str, latency: Latency | None, below: Sequence[int]) -> None:
+        if latency is None:
+            return
+        total = self.histograms[basis]
+        total.at_or_below = [a + b for a, b in zip(total.at_or_below, below, strict=False)]
+        total.count += latency["count"]
+        # Negative latencies count as 0 in the histogram; a sum that falls would look like a restart.
+        total.sum_ns += max(0, latency["mean_ns"] * latency["count"])
+
+    def _revise(self, row: WindowRow) -> Result:
+        start_ns = row["window_start_ns"]
+        if self.since_ns is None or self.high_ns is None or not self._counted(row):
+            return "old"
+        if start_ns < self.high_ns - self.keep_ns:
+            return "repeat"
+        before = self.revised.get(start_ns, Revised(0, {}, 0))
+        if row["revision"] <= before.revision:
+            return "repeat"
+        moves = {move: count for move, count in row["moves"].items() if move in _KNOWN_MOVES}
+        for move, count in steps(before.moves, moves).items():
+            _add(self.counts, f"moved.{move}", count)
+        # What is late comes after revision 0 by its nature.
+        _add(self.counts, "late", max(0, row["late"] - before.late))
+        self.revised[start_ns] = Revised(row["revision"], moves, row["late"])
+        return "used"
+
+    def _counted(self, row: WindowRow) -> bool:
+        """Whether this window's revision 0 is in the counters, under these rules."""
+        start_ns = row["window_start_ns"]
+        if self.since_ns is None or self.high_ns is None or not self.since_ns <= start_ns < self.high_ns:
+            return False
+        epoch = next((e for e in reversed(self.epochs) if e.from_ns <= start_ns), None)
+        if epoch is None or (epoch.rules, epoch.window_ns) != (row["rules"], row["window_ns"]):
+            return False
+        return (start_ns - epoch.from_ns) % epoch.window_ns == 0
+
+    def _note_rules(self, row: WindowRow) -> None:
+        if not self.epochs or self.epochs[-1][1:] != (row["rules"], row["window_ns"]):
+            self.epochs.append(Epoch(row["window_start_ns"], row["rules"], row["window_ns"]))
+
+    def _forget(self) -> None:
+        if self.high_ns is None:
+            return
+        oldest_ns = self.high_ns - self.keep_ns
+        for start_ns in [s for s in self.revised if s < oldest_ns]:
+            del self.revised[start_ns]
+        while len(self.epochs) > 1 and self.epochs[1].from_ns <= oldest_ns:
+            del self.epochs[0]
+
+
+def _below(latency: Latency | None, bounds_ns: Sequence[int]) -> list[int]:
+    if latency is None or not latency["count"]:
+        return [0] * len(bounds_ns)
+    return reached(latency["hdr"]).at_or_below(bounds_ns)
+
+
+def _add(counts: dict[str, int], key: str, value: int) -> None:
+    counts[key] = counts.get(key, 0) + value

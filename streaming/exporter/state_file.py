@@ -1,0 +1,129 @@
+"""The exporter's state file: counters and the offsets that they are of, written together or not at all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path as File
+from typing import Any, Final, TypeVar
+
+from collectors.contract.window_rows import check_live, check_window
+from collectors.process.private_files import replace
+from streaming.exporter.core import Exporter
+from streaming.exporter.path_counters import Book, Epoch, Histogram, Revised, zeros
+
+T = TypeVar("T")
+
+VERSION: Final = 1
+Offsets = dict[str, dict[int, int]]  # the next one to read, by topic and partition
+
+
+class DamagedState(Exception):  # noqa: N818 -- it is the state that is damaged
+    """The file holds no state; what it held is lost."""
+
+
+class NewerState(Exception):  # noqa: N818 -- it is the state that is newer
+    """The file was written by a newer version; starting over would lose its counters."""
+
+
+@dataclass(frozen=True, slots=True)
+class StateFile:
+    """Where the state is kept; `prefix` says of which topics."""
+
+    file: File
+    prefix: str
+
+    def save(self, exporter: Exporter, offsets: Offsets) -> None:
+        """Replace the file; OSError where that cannot be done."""
+        with exporter.lock:
+            paths = {name: _dump(path) for name, path in exporter.paths.items() if path.seen_ns is not None}
+            value = {"v": VERSION, "prefix": self.prefix, "offsets": offsets, "paths": paths}
+            data = json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+        replace(self.file, data)
+
+    def try_out(self) -> None:
+        """OSError where it could not be saved."""
+        trial = self.file.with_suffix(".trial")
+        replace(trial, b"")
+        trial.unlink()
+
+    def load(self, exporter: Exporter) -> Offsets | None:
+        """Fill a new exporter, and tell where to read on; None where there is no state yet."""
+        try:
+            data = self.file.read_bytes()
+        except FileNotFoundError:
+            return None
+        try:
+            value = json.loads(data)
+            version = value["v"]
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise DamagedState(f"{self.file} holds no state: {type(error).__name__}: {error}") from None
+        if isinstance(version, int) and version > VERSION:
+            raise NewerState(
+                f"{self.file} has version {version}, this program knows {VERSION}:"
+                " use the newer program, or move the file away to count from 0"
+            )
+        try:
+            if value["prefix"] != self.prefix:
+                raise DamagedState(f"{self.file} is of topics {value['prefix']}.*, not {self.prefix}.*")
+            _fill(exporter, value["paths"])
+            return {
+                topic: {int(partition): int(offset) for partition, offset in of_topic.items()}
+                for topic, of_topic in value["offsets"].items()
+            }
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            exporter.paths.clear()
+            exporter.add_configured()
+            raise DamagedState(f"{self.file} holds no state: {type(error).__name__}: {error}") from None
+
+
+def _dump(path: Any) -> dict[str, Any]:
+    book: Book = path.book
+    return {
+        "seen_ns": path.seen_ns,
+        "window": path.window,
+        "live": path.live,
+        "counts": book.counts,
+        "histograms": {
+            basis: [total.at_or_below, total.count, total.sum_ns] for basis, total in book.histograms.items()
+        },
+        "since_ns": book.since_ns,
+        "high_ns": book.high_ns,
+        "epochs": book.epochs,
+        "revised": book.revised,
+    }
+
+
+def _whole(check: Callable[[Any], T], row: Any) -> T | None:
+    """The row; None where there is none, or one that an earlier version took and nobody would today."""
+    try:
+        return None if row is None else check(row)
+    except ValueError:
+        return None
+
+
+def _fill(exporter: Exporter, paths: dict[str, Any]) -> None:
+    for name, saved in paths.items():
+        path = exporter.new_path(name)
+        path.seen_ns = saved["seen_ns"]
+        path.window, path.live = _whole(check_window, saved["window"]), _whole(check_live, saved["live"])
+        path.book = Book(
+            exporter.keep_ns,
+            path.book.bases,
+            counts=zeros() | {str(key): int(n) for key, n in saved["counts"].items()},
+            histograms={
+                basis: Histogram([int(n) for n in below], int(count), int(sum_ns))
+                for basis, (below, count, sum_ns) in saved["histograms"].items()
+            },
+            since_ns=saved["since_ns"],
+            high_ns=saved["high_ns"],
+            epochs=[Epoch(*epoch) for epoch in saved["epochs"]],
+            revised={int(start): Revised(*revised) for start, revised in saved["revised"].items()},
+        )
+        with exporter.refusing("windows", name):  # there may be less room for it than there was
+            if (row := path.live or path.window) is not None:
+                path.relabel(row)
+                if not path.configured:
+                    exporter.room.take(name, path.weight(row))
+            exporter.paths[name] = path

@@ -1,0 +1,1 @@
+"""Many paths' accounting kept together, as snapshots and a log; nothing of Spark."""

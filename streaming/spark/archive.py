@@ -1,0 +1,151 @@
+"""The archive of final rows: Parquet by date, written by a query of its own, compacted a day at a time.
+
+DIR/landing/date=2026-01-31/part-….parquet   as they come, small files, rows may be there twice
+DIR/daily/date=2026-01-31/part-….parquet     a finished day: each row once, sorted by path and window
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from datetime import UTC, datetime
+from threading import Event
+from typing import Final
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sql
+from pyspark.sql.streaming.query import StreamingQuery
+
+from streaming.accounting.bounds import AHEAD_NS
+from streaming.archive.layout import COLUMNS, DAILY, IDENTITY, LANDING
+from streaming.spark.checkpoint import hadoop
+from streaming.spark.detour import CAREFUL
+from streaming.spark.job import when
+from streaming.spark.kafka_options import kafka_options
+from streaming.spark.settings import JobSettings
+
+_log: Final = logging.getLogger("inflight.stream")
+
+ARCHIVE_QUERY: Final = "archive"
+_DATE: Final = "date"
+_COMPACT_SECONDS: Final = 1_800
+_FINISHED_SECONDS: Final = 7_200
+_SETTLED_MS: Final = 600_000  # a landed file untouched for so long is whole
+_FILE_OPTIONS: Final = {"compression": "zstd"}
+
+
+def start_archive(spark: SparkSession, settings: JobSettings, *, careful: bool = False) -> StreamingQuery:
+    """Start the query that appends what comes on the windows topic to the landing folder.
+
+    With care it carries out one batch, the one that is planned, and ends.
+    """
+    access = kafka_options(settings.kafka)
+    reader = spark.readStream.format("kafka").options(**access).option("subscribe", settings.windows_topic)
+    reader = reader.option("startingOffsets", "earliest").option("failOnDataLoss", "false")
+    reader = reader.option("maxOffsetsPerTrigger", 200_000).options(**(CAREFUL if careful else {}))
+    rows = table(reader.load())
+    # One file for each date and trigger: the less to compact.
+    writer = rows.coalesce(1).writeStream.queryName(ARCHIVE_QUERY).outputMode("append")
+    writer = writer.trigger(**when(settings.archive_trigger_ms, careful=careful))
+    writer = writer.option("checkpointLocation", f"{settings.checkpoint.rstrip('/')}/{ARCHIVE_QUERY}")
+    writer = writer.format("parquet").partitionBy(_DATE).options(**_FILE_OPTIONS)
+    return writer.option("retention", "7d").start(f"{settings.archive}/{LANDING}")
+
+
+def table(source: DataFrame) -> DataFrame:
+    """Window rows as they are archived; rows that are no JSON of ours are left out."""
+    text = sql.col("value").cast("string").alias("row")
+    columns = [
+        # Tried, as a cast of what is no number would end the query, again after each start.
+        sql.get_json_object("row", place).try_cast(kind).alias(name)
+        for name, (place, kind) in COLUMNS.items()
+    ]
+    rows = source.select(text).select(*columns, "row")
+    for name in IDENTITY:
+        rows = rows.where(sql.col(name).isNotNull())
+    newest_ns = sql.unix_micros(sql.current_timestamp()) * 1_000 + AHEAD_NS
+    rows = rows.where(sql.col("window_start_ns").between(sql.lit(0), newest_ns))
+    seconds = (sql.col("window_start_ns") / sql.lit(1_000_000_000)).cast("bigint")
+    return rows.withColumn(_DATE, sql.to_date(sql.timestamp_seconds(seconds)))
+
+
+def keep_compact(spark: SparkSession, archive: str, stopping: Event) -> None:
+    """Compact finished days, now and then, until `stopping` is set; failures are told and tried again."""
+    while not stopping.wait(_COMPACT_SECONDS):
+        # Revisions come for a quarter of an hour; what comes later still is taken in by the next round.
+        finished = datetime.fromtimestamp(time.time() - _FINISHED_SECONDS, UTC).strftime("%Y-%m-%d")
+        try:
+            for date in compact(spark, archive, finished):
+                _log.info("compacted %s of the archive", date)
+        except (PySparkException, Py4JError, OSError) as error:
+            if not stopping.is_set():
+                _log.error("the archive could not be compacted: %s", str(error).splitlines()[0][:300])
+
+
+def compact(spark: SparkSession, archive: str, before: str, *, settled_ms: int = _SETTLED_MS) -> list[str]:
+    """Write each landed date before `before` (YYYY-MM-DD) as one sorted file; return those dates.
+
+    A date that gained rows after it was compacted is done again. Landed files go only when the day is whole.
+    """
+    done = []
+    for date in _dates(spark, f"{archive}/{LANDING}"):
+        landed = _files(spark, f"{archive}/{LANDING}/{_DATE}={date}", settled_ms) if date < before else []
+        if not landed:
+            continue
+        daily = f"{archive}/{DAILY}/{_DATE}={date}"
+        # Files by name: the sink's own log would hide what is listed here, and what comes later stays.
+        rows = spark.read.schema(_schema()).parquet(*landed)
+        if _exists(spark, daily):
+            rows = rows.unionByName(spark.read.schema(_schema()).parquet(daily))
+        rows = rows.dropDuplicates(list(IDENTITY)).repartition(1)
+        rows = rows.sortWithinPartitions("path", "window_start_ns", "revision")
+        unfinished = f"{archive}/{DAILY}/.{date}.unfinished"
+        # Small row groups: one path's rows of a day are read without the others'.
+        writer = rows.write.mode("overwrite").options(**_FILE_OPTIONS).option("parquet.block.size", 8 << 20)
+        writer.parquet(unfinished)
+        _replace(spark, unfinished, daily)
+        for file in landed:
+            _delete(spark, file)
+        done.append(date)
+    return done
+
+
+def _schema() -> str:
+    return ", ".join(f"{name} {kind}" for name, (_, kind) in COLUMNS.items()) + ", row string"
+
+
+def _dates(spark: SparkSession, folder: str) -> list[str]:
+    files, path = hadoop(spark, folder)
+    if not files.exists(path):
+        return []
+    names = (status.getPath().getName() for status in files.listStatus(path))
+    return sorted(name.partition("=")[2] for name in names if name.startswith(f"{_DATE}="))
+
+
+def _exists(spark: SparkSession, place: str) -> bool:
+    files, path = hadoop(spark, place)
+    return bool(files.exists(path))
+
+
+def _files(spark: SparkSession, folder: str, settled_ms: int) -> list[str]:
+    files, path = hadoop(spark, folder)
+    newest_ms = time.time() * 1e3 - settled_ms
+    found = (status for status in files.listStatus(path) if status.getModificationTime() <= newest_ms)
+    paths = (status.getPath() for status in found)
+    return sorted(str(place) for place in paths if place.getName().endswith(".parquet"))
+
+
+def _replace(spark: SparkSession, new: str, old: str) -> None:
+    """A reader between the two steps misses what was compacted before, and no landed file."""
+    files, source = hadoop(spark, new)
+    _, target = hadoop(spark, old)
+    files.delete(target, True)
+    if not files.rename(source, target):
+        raise OSError(f"could not rename {new} to {old}; run the compaction again")
+
+
+def _delete(spark: SparkSession, place: str) -> None:
+    files, path = hadoop(spark, place)
+    files.delete(path, True)

@@ -1,0 +1,193 @@
+"""The queries' own progress, as metrics."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, get_args
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from pyspark.sql.streaming.listener import (
+    QueryIdleEvent,
+    QueryProgressEvent,
+    QueryStartedEvent,
+    QueryTerminatedEvent,
+    StreamingQueryListener,
+)
+
+from collectors.contract.metrics import CATALOGUE, PREFIX
+from streaming.accounting.bounds import Reason
+from streaming.shard.outputs import NEWEST
+from streaming.spark.detour import REASON as INFLATED
+
+_log: Final = logging.getLogger("inflight.stream")
+
+OBSERVATION: Final = "shards"
+_BUCKETS_SECONDS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
+_PHASES: Final = (
+    "triggerExecution",
+    "addBatch",
+    "queryPlanning",
+    "latestOffset",
+    "walCommit",
+    "commitOffsets",
+)
+
+# What shards count, by the names that their numbers bear; each is a series from 0 on.
+DEAD: Final = ("malformed", "version", "oversized", "paths", *get_args(Reason), INFLATED, "other")
+IGNORED: Final = ("repeats", "warmup", "before_start", "beyond_horizon")
+
+
+class Progress:
+    """Keeps the metrics of all queries of this process; `apply` takes what Spark tells after each batch."""
+
+    def __init__(self, registry: CollectorRegistry, now: Callable[[], float] = time.time) -> None:
+        self._now = now
+        self._lock = threading.Lock()
+        self.batches: dict[str, int] = {}  # finished by query, in this process
+        self.turns: dict[str, int] = {}  # the same, and times that there was nothing new
+        self._lag = _gauge(registry, "stream_lag_seconds")
+        self._state_rows = _gauge(registry, "stream_state_rows")
+        self._state_bytes = _gauge(registry, "stream_state_bytes")
+        self._last = _gauge(registry, "stream_last_progress_timestamp_seconds")
+        self._records = _counter(registry, "stream_records_total")
+        self._lost = _counter(registry, "stream_records_lost_total")
+        self._restarts = _counter(registry, "stream_restarts_total")
+        self._samples = _counter(registry, "stream_samples_total")
+        self._dead = _counter(registry, "stream_dead_letters_total")
+        self._ignored = _counter(registry, "stream_ignored_total")
+        metric = CATALOGUE["stream_batch_seconds"]
+        self._seconds = Histogram(
+            PREFIX + metric.name, metric.help, metric.labels, registry=registry, buckets=_BUCKETS_SECONDS
+        )
+
+    def begin(self, query: str) -> None:
+        """Make its series, so that the first of anything is an increase."""
+        for counter in (self._records, self._lost, self._restarts):
+            counter.labels(query)
+        self._dead.labels(query, INFLATED)
+
+    def begin_accounting(self, query: str) -> None:
+        """And those that only the accounting has."""
+        self._samples.labels(query)
+        for reason in DEAD:
+            self._dead.labels(query, reason)
+        for reason in IGNORED:
+            self._ignored.labels(query, reason)
+
+    def restarted(self, query: str) -> None:
+        self._restarts.labels(query).inc()
+
+    def passed_over(self, query: str, records: int) -> None:
+        """Records that Spark was not given."""
+        self._dead.labels(query, INFLATED).inc(records)
+
+    def idle(self, query: str) -> None:
+        """Nothing new in Kafka."""
+        with self._lock:
+            self.turns[query] = self.turns.get(query, 0) + 1
+        self._lag.labels(query).set(0)
+        self._last.labels(query).set(self._now())
+
+    def apply(self, progress: Mapping[str, Any]) -> None:
+        query = progress["name"] or "unnamed"
+        rows = progress.get("numInputRows", 0)
+        observed = (progress.get("observedMetrics") or {}).get(OBSERVATION)
+        numbers = [(each["counter"], each["count"]) for each in (observed or {}).get("numbers", ())]
+        with self._lock:
+            self.batches[query] = self.batches.get(query, 0) + 1
+            self.turns[query] = self.turns.get(query, 0) + 1
+        self._records.labels(query).inc(rows)
+        for name, milliseconds in progress["durationMs"].items():
+            if name in _PHASES:
+                self._seconds.labels(query, name).observe(milliseconds / 1e3)
+        for state in progress.get("stateOperators") or ():
+            self._state_rows.labels(query).set(state["numRowsTotal"])
+            self._state_bytes.labels(query).set(state["memoryUsedBytes"])
+        for name, count in numbers:
+            self._count(query, name, count)
+        sources = progress["sources"]
+        if observed:
+            self._count_lost(query, sources, rows)
+        newest_ms = max((number for name, number in numbers if name == NEWEST), default=None)
+        behind = any(_between(each["endOffset"], each.get("latestOffset")) > 0 for each in sources)
+        lag = self._now() - newest_ms / 1e3 if behind and newest_ms is not None else 0.0
+        self._lag.labels(query).set(max(0.0, lag))
+        self._last.labels(query).set(self._now())
+
+    def _count_lost(self, query: str, sources: Iterable[Mapping[str, Any]], rows: int) -> None:
+        """What a batch was to read, and did not find."""
+        for source in sources:
+            asked = _between(source["startOffset"], source["endOffset"])
+            if asked > rows:
+                self._lost.labels(query).inc(asked - rows)
+                _log.warning(
+                    "Kafka had dropped %d of %d records of %s before they were read",
+                    asked - rows,
+                    asked,
+                    query,
+                )
+
+    def _count(self, query: str, name: str, count: int) -> None:
+        if name == "samples":
+            self._samples.labels(query).inc(count)
+        elif name in IGNORED:
+            self._ignored.labels(query, name).inc(count)
+        elif name != NEWEST:
+            self._dead.labels(query, name if name in DEAD else "other").inc(count)
+
+
+class Listener(StreamingQueryListener):
+    """Hands events on; an error here must not reach Spark."""
+
+    def __init__(self, progress: Progress, names: Callable[[str], str | None]) -> None:
+        self._progress = progress
+        self._names = names
+
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802 -- Spark's names
+        _log.info("query %s started", event.name)
+
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802 -- the same
+        try:
+            self._progress.apply(json.loads(event.progress.json))
+        except Exception:  # noqa: BLE001 -- whatever it is, the next report may be right
+            _log.exception("a progress report could not be read")
+
+    def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802 -- the same
+        name = self._names(str(event.id))
+        if name:
+            self._progress.idle(name)
+
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802 -- the same
+        _log.info("query %s ended", self._names(str(event.id)) or event.id)
+
+
+def _between(start: Any, end: Any) -> int:
+    """Records between two of Kafka's offsets, as {topic: {partition: offset}}, or as text of that."""
+    return sum(offset - first for first, offset in _pairs(_offsets(start), _offsets(end)))
+
+
+def _pairs(start: Mapping[str, Any], end: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
+    for topic, partitions in end.items():
+        for partition, offset in partitions.items():
+            # A partition that is new begins where the topic says; what that is is not told here.
+            first = start.get(topic, {}).get(partition)
+            if first is not None and offset > first:
+                yield first, offset
+
+
+def _offsets(value: Any) -> Mapping[str, Any]:
+    if isinstance(value, str):
+        value = json.loads(value)
+    return value if isinstance(value, dict) else {}
+
+
+def _gauge(registry: CollectorRegistry, name: str) -> Gauge:
+    return Gauge(PREFIX + name, CATALOGUE[name].help, CATALOGUE[name].labels, registry=registry)
+
+
+def _counter(registry: CollectorRegistry, name: str) -> Counter:
+    return Counter(PREFIX + name, CATALOGUE[name].help, CATALOGUE[name].labels, registry=registry)

@@ -1,4 +1,4 @@
-"""What `inflight submit` writes and starts; tests/streaming/test_job_cluster.py runs it."""
+"""What `inflight submit` writes and starts; tests/streaming/spark/test_cluster.py runs it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from deploy.commands.submit import command
 from deploy.spark_submit import package
 from streaming.spark import settings
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 # As on a worker of a cluster: no editable install, and none of what only the driver's machine has.
 ALONE = """
 import sys

@@ -111,7 +111,7 @@ def test_headers_are_not_looked_at() -> None:
 
 def test_nothing_else_of_ours_reads_kafka() -> None:
     """Spark's client aside, which streaming/spark/detour.py is for."""
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     found = [
         str(file.relative_to(root))
         for package in ("collectors", "streaming", "dashboards", "deploy")

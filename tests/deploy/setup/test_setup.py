@@ -14,7 +14,7 @@ from deploy.setup import needs
 from deploy.setup.__main__ import check_machine
 from deploy.setup.environment import SetupError
 
-_PROJECT = Path(__file__).resolve().parents[2]
+_PROJECT = Path(__file__).resolve().parents[3]
 # Answers as .venv's Python would, and notes what it was asked; the files hold what it tells of proton.
 _VENV_PYTHON = """#!/bin/sh
 here={project}

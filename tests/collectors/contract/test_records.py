@@ -31,7 +31,7 @@ from collectors.contract.records import (
     flow_hash,
 )
 
-GOLDEN = Path(__file__).parents[1] / "fixtures" / "records"
+GOLDEN = Path(__file__).parents[2] / "fixtures" / "records"
 SECOND = 1_700_000_000
 START = SECOND * SECOND_NS
 quick = settings(max_examples=60)

@@ -10,7 +10,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-_PROJECT = Path(__file__).resolve().parents[2]
+_PROJECT = Path(__file__).resolve().parents[3]
 _LOCK = (_PROJECT / "requirements.lock").read_text()
 _META = tomllib.loads((_PROJECT / "pyproject.toml").read_text())["project"]
 _ASKED = [*_META["dependencies"], *_META["optional-dependencies"]["dev"]]

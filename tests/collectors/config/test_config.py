@@ -15,9 +15,9 @@ from pydantic import BaseModel
 from collectors.config import load, paths, units
 from collectors.config.model import Config, Mesh, Sasl
 
-HERE = Path(__file__).parent.parent / "fixtures" / "configs"
+HERE = Path(__file__).parents[2] / "fixtures" / "configs"
 INVALID = sorted((HERE / "invalid").glob("*.yaml"))
-EXAMPLE = Path(__file__).parents[2] / "deploy" / "examples" / "inflight.yaml"
+EXAMPLE = Path(__file__).parents[3] / "deploy" / "examples" / "inflight.yaml"
 SECOND = 1_000_000_000
 
 

@@ -20,7 +20,7 @@ from collectors.contract.metrics import CATALOGUE
 from deploy.parts.results import add_build_info
 from streaming.exporter import Exporter
 
-GOLDEN = Path(__file__).parent.parent / "fixtures" / "exposition.prom"
+GOLDEN = Path(__file__).parents[2] / "fixtures" / "exposition.prom"
 TEXT = """\
 version: 1
 site: here

@@ -12,7 +12,7 @@ import click
 from deploy import logs
 from deploy.errors import Problem
 from deploy.standin import options
-from deploy.standin.process import Process
+from deploy.standin.process import StandInProcess
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -77,7 +77,7 @@ def main(**given: object) -> None:
         --auto-link orders=127.0.0.1:61616
     """  # noqa: D301 -- click's mark for lines to be left as they are is a real backspace
     logs.setup(str(given.pop("log_level")))
-    process = Process(options.read(given))
+    process = StandInProcess(options.read(given))
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         process.loop.stopping = True

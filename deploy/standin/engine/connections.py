@@ -12,8 +12,8 @@ from collectors.config.secrets import read_password
 from deploy.errors import Problem
 from deploy.standin.engine import peers
 from deploy.standin.engine.events import Events
-from deploy.standin.engine.login import Login, read_users
-from deploy.standin.engine.loop import Wire
+from deploy.standin.engine.loop import AmqpSocket
+from deploy.standin.engine.passwords import PasswordServer, read_users
 from deploy.standin.engine.peers import Peer
 from deploy.standin.management.schema import VERSIONS
 from deploy.standin.routing import addresses
@@ -37,19 +37,19 @@ class Connections:
     def __init__(self, router: Router) -> None:
         self.router = router
         self.events = Events(router)
-        self.events.opened = self._opened
-        self.events.closed = self._closed
-        self.events.attached = self._attached
-        self.events.detached = self._detached
-        self.states: dict[Connector, tuple[str, str]] = {}
+        self.events.on_opened = self._opened
+        self.events.on_closed = self._closed
+        self.events.on_attached = self._attached
+        self.events.on_detached = self._detached
+        self.connector_states: dict[Connector, tuple[str, str]] = {}
         self.auto_links: dict[AutoLink, Link] = {}
         self.auto_link_errors: dict[AutoLink, str] = {}
-        self.auto_link_identities = {auto: router.identity() for auto in router.settings.auto_links}
+        self.auto_link_identities = {auto: router.next_identity() for auto in router.settings.auto_links}
         self.ports: list[int] = []
         self._active: set[AutoLink] = set()
         self._tries: dict[Connector, int] = {}
         self._stopped = False
-        self._logins: list[Login] = []
+        self._password_servers: list[PasswordServer] = []
 
     def start(self) -> list[int]:
         self.ports = [self._listen(listener) for listener in self.router.settings.listeners]
@@ -60,25 +60,25 @@ class Connections:
 
     def stop(self) -> None:
         self._stopped = True
-        for login in self._logins:
-            login.close()
+        for passwords in self._password_servers:
+            passwords.close()
 
     def _listen(self, listener: Listener) -> int:
-        domain = _tls(listener)
-        login = Login(read_users(listener.users)) if listener.users else None
-        if login:
-            self._logins.append(login)
+        domain = _tls_domain(listener)
+        passwords = PasswordServer(read_users(listener.users)) if listener.users else None
+        if passwords:
+            self._password_servers.append(passwords)
 
         def accepted(sock: socket.socket) -> None:
             host, port = sock.getpeername()[:2]
-            wire = Wire(self.router.loop, sock, server=True, domain=domain)
-            if login:
-                login.guard(wire.transport)
-            self._begin(
+            amqp_socket = AmqpSocket(self.router.loop, sock, server=True, domain=domain)
+            if passwords:
+                passwords.require(amqp_socket.transport)
+            self._start_amqp(
                 Peer(
                     self.router,
-                    wire,
-                    self.router.identity(),
+                    amqp_socket,
+                    self.router.next_identity(),
                     host=f"{host}:{port}",
                     listener=listener,
                     connector=None,
@@ -87,11 +87,11 @@ class Connections:
 
         return self.router.loop.listen(listener.host, listener.port, accepted)
 
-    def _begin(self, peer: Peer) -> None:
+    def _start_amqp(self, peer: Peer) -> None:
         flavour = self.router.settings.flavour
-        wire = peer.wire
-        wire.connection.container = self.router.id
-        wire.connection.properties = {
+        amqp_socket = peer.socket
+        amqp_socket.connection.container = self.router.id
+        amqp_socket.connection.properties = {
             proton.symbol("product"): PRODUCTS[flavour],
             proton.symbol("version"): VERSIONS[flavour],
             proton.symbol("qd.conn-id"): peer.identity,
@@ -99,22 +99,22 @@ class Connections:
             proton.symbol("standin.role"): peer.role,
             proton.symbol("standin.cost"): peer.cost,
         }
-        wire.transport.idle_timeout = _IDLE_TIMEOUT_SECONDS
-        wire.transport.max_frame_size = _MAX_FRAME_BYTES
+        amqp_socket.transport.idle_timeout = _IDLE_TIMEOUT_SECONDS
+        amqp_socket.transport.max_frame_size = _MAX_FRAME_BYTES
         self.events.add(peer)
         if peer.connector:
-            self._log_in(peer)
-            wire.connection.open()
-        wire.bind()
+            self._set_credentials(peer)
+            amqp_socket.connection.open()
+        amqp_socket.bind()
 
     @staticmethod
-    def _log_in(peer: Peer) -> None:
-        connector, sasl = peer.connector, peer.wire.transport.sasl()
+    def _set_credentials(peer: Peer) -> None:
+        connector, sasl = peer.connector, peer.socket.transport.sasl()
         if connector and connector.user:
             sasl.allow_insecure_mechs = True
             sasl.allowed_mechs("PLAIN")
-            peer.wire.connection.user = connector.user
-            peer.wire.connection.password = read_password(Path(connector.password_file or ""))
+            peer.socket.connection.user = connector.user
+            peer.socket.connection.password = read_password(Path(connector.password_file or ""))
         else:
             sasl.allowed_mechs("ANONYMOUS")
 
@@ -124,17 +124,24 @@ class Connections:
         try:
             sock = self.router.loop.connect(connector.host, connector.port)
         except OSError as error:
-            self.states[connector] = ("FAILED", str(error))
-            self._again(connector)
+            self.connector_states[connector] = ("FAILED", str(error))
+            self._retry_later(connector)
             return
-        self.states.setdefault(connector, ("CONNECTING", ""))
-        wire = Wire(self.router.loop, sock, server=False)
+        self.connector_states.setdefault(connector, ("CONNECTING", ""))
+        amqp_socket = AmqpSocket(self.router.loop, sock, server=False)
         host = f"{connector.host}:{connector.port}"
-        self._begin(
-            Peer(self.router, wire, self.router.identity(), host=host, listener=None, connector=connector)
+        self._start_amqp(
+            Peer(
+                self.router,
+                amqp_socket,
+                self.router.next_identity(),
+                host=host,
+                listener=None,
+                connector=connector,
+            )
         )
 
-    def _again(self, connector: Connector) -> None:
+    def _retry_later(self, connector: Connector) -> None:
         tries = self._tries.get(connector, 0)
         self._tries[connector] = tries + 1
         seconds = _RETRY_SECONDS[min(tries, len(_RETRY_SECONDS) - 1)]
@@ -144,7 +151,7 @@ class Connections:
         if peer.connector is None:
             return
         self._tries[peer.connector] = 0
-        self.states[peer.connector] = (
+        self.connector_states[peer.connector] = (
             "SUCCESS",
             f"[C{peer.identity}] Connection Opened: dir=out host={peer.host} container_id={peer.container}",
         )
@@ -154,8 +161,11 @@ class Connections:
 
     def _closed(self, peer: Peer) -> None:
         if peer.connector:
-            self.states[peer.connector] = ("FAILED", f"Connection to {peer.host} failed: not connected")
-            self._again(peer.connector)
+            self.connector_states[peer.connector] = (
+                "FAILED",
+                f"Connection to {peer.host} failed: not connected",
+            )
+            self._retry_later(peer.connector)
 
     # -- auto-links ---------------------------------------------------------------------------------------
 
@@ -175,11 +185,11 @@ class Connections:
         terminus.capabilities.put_object(proton.symbol("queue"))
         link.open()
         if auto.direction == "in":
-            incoming = router.adopt_in(peer, link, "endpoint")
+            incoming = router.add_in_link(peer, link, "endpoint")
             incoming.owning_key = addresses.phased(addresses.parse(auto.address).key, 1)
             self.auto_links[auto] = incoming
         else:
-            self.auto_links[auto] = router.adopt_out(peer, link, "endpoint", None)
+            self.auto_links[auto] = router.add_out_link(peer, link, "endpoint", None)
             self.auto_links[auto].owning_key = addresses.parse(auto.address).key
 
     def _attached(self, link: Link) -> None:
@@ -187,7 +197,9 @@ class Connections:
         auto = self._auto_link(link)
         if auto is None:
             return
-        terminus = link.link.remote_source if auto.direction == "in" else link.link.remote_target
+        terminus = (
+            link.proton_link.remote_source if auto.direction == "in" else link.proton_link.remote_target
+        )
         if terminus.address is None:
             return
         self.auto_link_errors.pop(auto, None)
@@ -201,7 +213,7 @@ class Connections:
         auto = self._auto_link(link)
         if auto is None:
             return
-        condition = link.link.remote_condition
+        condition = link.proton_link.remote_condition
         self.auto_link_errors[auto] = (
             str(condition.description or condition.name) if condition else "detached"
         )
@@ -219,7 +231,7 @@ class Connections:
         return next((auto for auto, known in self.auto_links.items() if known is link), None)
 
 
-def _tls(listener: Listener) -> proton.SSLDomain | None:
+def _tls_domain(listener: Listener) -> proton.SSLDomain | None:
     if not listener.cert:
         return None
     domain = proton.SSLDomain(proton.SSLDomain.MODE_SERVER)

@@ -36,7 +36,7 @@ class Timer:
         self.action = None
 
 
-class Wire:
+class AmqpSocket:
     """One AMQP connection on one socket; knows nothing of routing."""
 
     def __init__(self, loop: Loop, sock: socket.socket, *, server: bool, domain: Any = None) -> None:
@@ -49,41 +49,41 @@ class Wire:
         self.connection.collect(loop.collector)
         self.transport = proton.Transport(proton.Transport.SERVER if server else proton.Transport.CLIENT)
         self.ssl = proton.SSL(self.transport, domain) if domain else None
-        self.raw = self.transport._impl  # noqa: SLF001 -- the wrapper costs more than the message
-        self.key = key_of(self.raw)
+        self.pn_transport = self.transport._impl  # noqa: SLF001 -- the wrapper costs more than the message
+        self.key = key_of(self.pn_transport)
 
     def bind(self) -> None:
         self.transport.bind(self.connection)
-        self.loop.wires[self.key] = self
-        self.loop.wires_by_connection[key_of(self.connection._impl)] = self  # noqa: SLF001 -- as above
+        self.loop.sockets[self.key] = self
+        self.loop.sockets_by_connection[key_of(self.connection._impl)] = self  # noqa: SLF001 -- as above
         self.watch(selectors.EVENT_WRITE if self.connecting else selectors.EVENT_READ)
 
     def watch(self, events: int) -> None:
         if events == self._events or self.closed:
             return
         if self._events:
-            self.loop.selector.modify(self.sock, events, self.ready)
+            self.loop.selector.modify(self.sock, events, self.on_ready)
         else:
-            self.loop.selector.register(self.sock, events, self.ready)
+            self.loop.selector.register(self.sock, events, self.on_ready)
         self._events = events
 
-    def ready(self, events: int) -> None:
+    def on_ready(self, events: int) -> None:
         if self.connecting:
             error = self.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
             if error:
-                self.lost()
+                self.close()
                 return
             self.connecting = False
             self.watch(selectors.EVENT_READ)
         if events & selectors.EVENT_READ:
             self._read()
-        self.loop.touched[self.key] = self
+        self.loop.to_flush[self.key] = self
 
     def _read(self) -> None:
-        capacity = lib.pn_transport_capacity(self.raw)
+        capacity = lib.pn_transport_capacity(self.pn_transport)
         if capacity <= 0:
             if capacity < 0:
-                self.lost()
+                self.close()
             return
         try:
             data = self.sock.recv(min(capacity, _CHUNK_BYTES))
@@ -92,33 +92,33 @@ class Wire:
         except OSError:
             data = b""
         if not data:
-            self.lost()
+            self.close()
             return
-        lib.pn_transport_push(self.raw, data, len(data))
+        lib.pn_transport_push(self.pn_transport, data, len(data))
 
     def flush(self) -> None:
         if self.closed or self.connecting:
             return
-        pending = lib.pn_transport_pending(self.raw)
+        pending = lib.pn_transport_pending(self.pn_transport)
         while pending > 0:
             size = min(pending, _CHUNK_BYTES)
-            lib.pn_transport_peek(self.raw, self.loop.buffer, size)
+            lib.pn_transport_peek(self.pn_transport, self.loop.buffer, size)
             try:
                 sent = self.sock.send(ffi.buffer(self.loop.buffer, size))
             except (BlockingIOError, InterruptedError):
                 self.watch(selectors.EVENT_READ | selectors.EVENT_WRITE)
                 return
             except OSError:
-                self.lost()
+                self.close()
                 return
-            lib.pn_transport_pop(self.raw, sent)
-            pending = lib.pn_transport_pending(self.raw)
+            lib.pn_transport_pop(self.pn_transport, sent)
+            pending = lib.pn_transport_pending(self.pn_transport)
         if pending < 0:
-            self.lost()
+            self.close()
         else:
             self.watch(selectors.EVENT_READ)
 
-    def lost(self) -> None:
+    def close(self) -> None:
         """The socket is of no more use; proton tells the rest by its own events."""
         if self.closed:
             return
@@ -126,14 +126,14 @@ class Wire:
             self.loop.selector.unregister(self.sock)
         self.closed = True
         self.sock.close()
-        lib.pn_transport_close_tail(self.raw)
-        lib.pn_transport_close_head(self.raw)
+        lib.pn_transport_close_tail(self.pn_transport)
+        lib.pn_transport_close_head(self.pn_transport)
 
-    def forget(self) -> None:
-        self.lost()
-        self.loop.wires.pop(self.key, None)
-        self.loop.wires_by_connection.pop(key_of(self.connection._impl), None)  # noqa: SLF001 -- as above
-        self.loop.touched.pop(self.key, None)
+    def remove(self) -> None:
+        self.close()
+        self.loop.sockets.pop(self.key, None)
+        self.loop.sockets_by_connection.pop(key_of(self.connection._impl), None)  # noqa: SLF001 -- as above
+        self.loop.to_flush.pop(self.key, None)
         self.transport.unbind()
 
 
@@ -141,11 +141,11 @@ class Loop:
     def __init__(self) -> None:
         self.selector = selectors.DefaultSelector()
         self.collector = proton.Collector()
-        self.wires: dict[int, Wire] = {}
-        self.wires_by_connection: dict[int, Wire] = {}
-        self.touched: dict[int, Wire] = {}
+        self.sockets: dict[int, AmqpSocket] = {}
+        self.sockets_by_connection: dict[int, AmqpSocket] = {}
+        self.to_flush: dict[int, AmqpSocket] = {}
         self.handlers: dict[int, Callable[[Any], None]] = {}
-        self.after: Callable[[], None] = lambda: None
+        self.after_turn: Callable[[], None] = lambda: None
         self.stopping = False
         self.buffer = ffi.new("char[]", _CHUNK_BYTES)
         self._timers: list[tuple[float, int, Timer]] = []
@@ -196,39 +196,39 @@ class Loop:
     def turn(self) -> None:
         for key, events in self.selector.select(self._sleep_seconds()):
             key.data(events)
-        self._fire()
-        self._dispatch()
-        self.after()
-        self._dispatch()
-        touched, self.touched = self.touched, {}
-        for wire in touched.values():
-            wire.flush()
+        self._run_timers()
+        self._handle_events()
+        self.after_turn()
+        self._handle_events()
+        to_flush, self.to_flush = self.to_flush, {}
+        for amqp_socket in to_flush.values():
+            amqp_socket.flush()
 
     def close(self) -> None:
-        for wire in list(self.wires.values()):
-            wire.connection.close()
-            self.touched[wire.key] = wire
-        self._dispatch()
-        for wire in list(self.touched.values()):
-            wire.flush()
+        for amqp_socket in list(self.sockets.values()):
+            amqp_socket.connection.close()
+            self.to_flush[amqp_socket.key] = amqp_socket
+        self._handle_events()
+        for amqp_socket in list(self.to_flush.values()):
+            amqp_socket.flush()
         for server in self._listeners:
             server.close()
 
     def _sleep_seconds(self) -> float:
-        if self.touched:
+        if self.to_flush:
             return 0.0
         if not self._timers:
             return _LONGEST_SLEEP_SECONDS
         return min(_LONGEST_SLEEP_SECONDS, max(0.0, self._timers[0][0] - time.monotonic()))
 
-    def _fire(self) -> None:
+    def _run_timers(self) -> None:
         now = time.monotonic()
         while self._timers and self._timers[0][0] <= now:
             timer = heapq.heappop(self._timers)[2]
             if timer.action:
                 timer.action()
 
-    def _dispatch(self) -> None:
+    def _handle_events(self) -> None:
         collector = self.collector._impl  # noqa: SLF001 -- the wrapper costs more than the message
         peek, kind, pop, handlers = (
             lib.pn_collector_peek,
@@ -239,9 +239,9 @@ class Loop:
         while event := peek(collector):
             number = kind(event)
             if number == lib.PN_TRANSPORT:
-                wire = self.wires.get(key_of(lib.pn_event_transport(event)))
-                if wire:
-                    self.touched[wire.key] = wire
+                amqp_socket = self.sockets.get(key_of(lib.pn_event_transport(event)))
+                if amqp_socket:
+                    self.to_flush[amqp_socket.key] = amqp_socket
             elif number in handlers:
                 try:
                     handlers[number](event)

@@ -35,7 +35,7 @@ class ConnectionRows:
         for peer in list(self._router.peers.values()):
             if not peer.opened:
                 continue
-            transport = peer.wire.transport
+            transport = peer.socket.transport
             idle_ns = now_ns - peer.last_delivery_ns
             yield {
                 "name": f"connection/{peer.host}",
@@ -49,9 +49,9 @@ class ConnectionRows:
                 "isAuthenticated": True,
                 "user": transport.user if peer.direction == "in" else None,
                 "isEncrypted": bool(transport.encrypted),
-                "sslProto": peer.wire.ssl.protocol_name() if peer.wire.ssl else None,
-                "sslCipher": peer.wire.ssl.cipher_name() if peer.wire.ssl else None,
-                "properties": _plain(peer.wire.connection.remote_properties),
+                "sslProto": peer.socket.ssl.protocol_name() if peer.socket.ssl else None,
+                "sslCipher": peer.socket.ssl.cipher_name() if peer.socket.ssl else None,
+                "properties": _plain(peer.socket.connection.remote_properties),
                 "sslSsf": 0,
                 "ssl": bool(transport.encrypted),
                 "opened": True,
@@ -64,7 +64,7 @@ class ConnectionRows:
             }
 
     def connectors(self) -> Iterator[Row]:
-        for connector, (status, text) in self._connections.states.items():
+        for connector, (status, text) in self._connections.connector_states.items():
             place = f"{connector.host}:{connector.port}"
             name = connector.name or f"connector/{place}"
             yield {

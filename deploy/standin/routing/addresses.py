@@ -11,7 +11,7 @@ DISTRIBUTIONS = (("multicast", MULTICAST), ("closest", CLOSEST))
 
 
 @dataclass(frozen=True)
-class Place:
+class Address:
     """Where an address leads: `key` names it in the address table, `router` or `edge` says of whom."""
 
     key: str
@@ -23,17 +23,17 @@ class Place:
         return self.key.startswith("M")
 
 
-def parse(text: str) -> Place:
+def parse(text: str) -> Address:
     """Read an address as routers do; a mobile one gets phase 0 (see `phased`)."""
     path = text.removeprefix("amqp:").lstrip("/")
     parts = path.split("/", 3)
     if parts[0] == "_topo" and len(parts) == 4:  # noqa: PLR2004 -- _topo/area/router/name
-        return Place("L" + parts[3], router=parts[2])
+        return Address("L" + parts[3], router=parts[2])
     if parts[0] == "_edge" and len(parts) > 2:  # noqa: PLR2004 -- _edge/router/name
-        return Place("L" + path.split("/", 2)[2], edge=parts[1])
+        return Address("L" + path.split("/", 2)[2], edge=parts[1])
     if parts[0] == "_local":
-        return Place("L" + path.partition("/")[2])
-    return Place("M0" + path)
+        return Address("L" + path.partition("/")[2])
+    return Address("M0" + path)
 
 
 def phased(key: str, phase: int) -> str:

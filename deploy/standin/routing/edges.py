@@ -28,7 +28,7 @@ class Edges:
     def joined(self, peer: Peer) -> None:
         if peer.connector:
             self.up = peer
-            self.serve()
+            self.update_proxies()
         else:
             self.down[peer.container or ""] = peer
         self._router.topology_changed()
@@ -47,11 +47,11 @@ class Edges:
         return self.up if hop == UP else self.down.get(hop)
 
     @staticmethod
-    def key(place: addresses.Place) -> str:
+    def key(place: addresses.Address) -> str:
         """The key of a place at an edge, as the interior knows it."""
         return f"H{place.edge}/{addresses.plain(place.key)}"
 
-    def way(self, key: str) -> tuple[str, str] | None:
+    def home_of(self, key: str) -> tuple[str, str] | None:
         """(home router, edge) of such a key; None while nobody knows the edge."""
         edge = key[1:].partition("/")[0]
         if edge in self.down:
@@ -59,18 +59,18 @@ class Edges:
         home = self._router.topology.edge_home(edge)
         return (home, edge) if home else None
 
-    def serve(self) -> None:
+    def update_proxies(self) -> None:
         """At the edge: receive from above what is consumed here, and nothing else."""
         if self.up is None or not self.up.opened:
             return
         wanted = {key for key in self._router.consumers if key.startswith("M")}
         for key in set(self._proxies) - wanted:
-            self._router.drop(self._proxies.pop(key))
+            self._router.remove_link(self._proxies.pop(key))
         for key in sorted(wanted - set(self._proxies)):
             link = self.up.own_session().receiver(f"standin.{self._router.id}.edge.{key}")
             link.source.address = addresses.plain(key)
             link.open()
-            proxy = self._proxies[key] = self._router.adopt_in(self.up, link, "endpoint")
+            proxy = self._proxies[key] = self._router.add_in_link(self.up, link, "endpoint")
             proxy.owning_key = key
             proxy.origin = self.up.container or ""
             proxy.trace = []  # edge routers tell no way, as the real ones do not

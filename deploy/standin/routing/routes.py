@@ -10,7 +10,7 @@ from cproton_ffi import lib
 from deploy.standin.engine import credit
 from deploy.standin.engine.links import OutLink, Transit
 from deploy.standin.engine.peers import EDGE
-from deploy.standin.routing import addresses, choice
+from deploy.standin.routing import addresses, selection
 from deploy.standin.routing.edges import UP
 
 if TYPE_CHECKING:
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 _STRENGTH = {lib.PN_RELEASED: 1, lib.PN_MODIFIED: 2, lib.PN_ACCEPTED: 3, lib.PN_REJECTED: 4}
 
 
-class Way(choice.Way, Protocol):
+class Way(selection.Way, Protocol):
     def push(self, transit: Transit) -> None: ...
 
 
-Place = Way | tuple[str, str]  # a consumer here, or (target, next hop)
+Destination = Way | tuple[str, str]  # a consumer here, or (target, next hop)
 
 
-class InProcess:
+class InProcessConsumer:
     """A consumer inside the router: the management agent."""
 
-    spare = credit.CAPACITY
+    spare_credit = credit.CAPACITY
     open_deliveries = 0
-    taken = 0
+    assigned = 0
 
     def __init__(self, receive: Callable[[bytes], None]) -> None:
         self._receive = receive
@@ -88,7 +88,7 @@ class Route:
     def available(self, link: InLink) -> int:
         if self.target == self.TREE:
             return credit.CAPACITY
-        return sum(max(0, way.spare) for way, _ in self._usable(link.peer, settled=False))
+        return sum(max(0, way.spare_credit) for way, _ in self._usable(link.peer, settled=False))
 
     def reachable(self, link: InLink) -> bool:
         return self.target == self.TREE or bool(self._usable(link.peer, settled=True))
@@ -97,14 +97,14 @@ class Route:
         self.incoming[link.identity] = link
         link.route = self
         self.ways(settled=link.presettled)
-        self.router.thirsty[link.identity] = link
+        link.ask_for_credit()
 
     def detach(self, link: InLink) -> None:
         self.incoming.pop(link.identity, None)
         self.used_ns = time.monotonic_ns()
 
-    def wake(self) -> None:
-        self.router.thirsty.update(self.incoming)
+    def recheck_credit(self) -> None:
+        self.router.credit_due.update(self.incoming)
 
     def refresh(self) -> None:
         """Find the ways anew: consumers or the mesh have changed."""
@@ -113,7 +113,7 @@ class Route:
             ways: list[tuple[Way, int]] = []
             for place, cost in self._places():
                 if isinstance(place, tuple):
-                    link = self.router.mesh.link(self, *place, settled=settled)
+                    link = self.router.mesh.link_to(self, *place, settled=settled)
                     if link is None:
                         continue
                     mesh.add(link)
@@ -126,21 +126,21 @@ class Route:
                     way.routes[id(self)] = self
         gone, self._mesh = self._mesh - mesh, mesh
         for link in gone:
-            self.router.mesh.leave(link, self)
-        self.wake()
+            self.router.mesh.release(link, self)
+        self.recheck_credit()
 
-    def _places(self) -> list[tuple[Place, int]]:
+    def _places(self) -> list[tuple[Destination, int]]:
         """The consumers here, and (target, next hop) of those behind other routers, each with its cost."""
-        places: list[tuple[Place, int]] = []
+        places: list[tuple[Destination, int]] = []
         if self.key.startswith("H"):
-            found = self.router.edges.way(self.key)
+            found = self.router.edges.home_of(self.key)
             if found is None:
                 return []
             home, edge = found
             return [((edge, edge), 1)] if home == self.router.id else self._reachable([((home, ""), 1)])
         if self.target in (None, self.TREE, self.router.id):
             places += [(way, 0) for way in self.router.consumers_of(self.key)]
-        if self.router.edge and self.target in (None, self.TREE):
+        if self.router.is_edge and self.target in (None, self.TREE):
             places.append(((UP, UP), 1))
         topology = self.router.topology
         if self.target == self.TREE:
@@ -149,17 +149,17 @@ class Route:
             ]
         if self.target is None:
             places += [((router, ""), cost) for router, cost in topology.consumers(self.key).items()]
-            places = choice.eligible(places, self.distribution)
+            places = selection.candidates(places, self.distribution)
         elif self.target != self.router.id:
             places.append(((self.target, ""), 1))
         return self._reachable(places)
 
-    def _reachable(self, places: list[tuple[Place, int]]) -> list[tuple[Place, int]]:
+    def _reachable(self, places: list[tuple[Destination, int]]) -> list[tuple[Destination, int]]:
         """With the next hop filled in, where there is one."""
-        onward = ((self._hop(place), cost) for place, cost in places)
+        onward = ((self._with_next_hop(place), cost) for place, cost in places)
         return [(place, cost) for place, cost in onward if place is not None]
 
-    def _hop(self, place: Place) -> Place | None:
+    def _with_next_hop(self, place: Destination) -> Destination | None:
         if not isinstance(place, tuple) or place[1]:
             return place
         hop = self.router.topology.next_hop(self.origin, place[0])
@@ -171,7 +171,7 @@ class Route:
                 if isinstance(way, OutLink):
                     way.routes.pop(id(self), None)
         for link in self._mesh:
-            self.router.mesh.leave(link, self)
+            self.router.mesh.release(link, self)
         self._mesh.clear()
         self._ways.clear()
 
@@ -182,13 +182,13 @@ class Route:
         if self.target == self.TREE:
             self._multicast(transit, ways)
             return
-        way = choice.pick(ways)
+        way = selection.best(ways)
         if way is None:
-            self.refuse(transit)
+            self.no_way(transit)
         else:
             way.push(transit)
 
-    def relieve(self, way: OutLink) -> None:
+    def take_waiting(self, way: OutLink) -> None:
         """A way has credit left: what waits for another one need not."""
         if self.target == self.TREE or way.kind == "router-control":
             return
@@ -197,27 +197,27 @@ class Route:
                 continue
             for other, _ in ways:
                 if isinstance(other, OutLink) and other is not way and other.queue:
-                    self._take(way, other, settled=settled)
+                    self._move_waiting(way, other, settled=settled)
 
-    def _take(self, way: OutLink, other: OutLink, *, settled: bool) -> None:
+    def _move_waiting(self, way: OutLink, other: OutLink, *, settled: bool) -> None:
         mine = [
             transit
             for transit in other.queue
-            if transit.route is self and transit.settled == settled and not _echoes(transit, way)
+            if transit.route is self and transit.settled == settled and not _returns_to_its_edge(transit, way)
         ]
-        for transit in mine[: max(0, way.spare)]:
+        for transit in mine[: max(0, way.spare_credit)]:
             other.queue.remove(transit)
             way.push(transit)
 
     def _multicast(self, transit: Transit, ways: list[tuple[Way, int]]) -> None:
         if not ways:
-            self.refuse(transit)
+            self.no_way(transit)
             return
         transit.waiting = len(ways)
         for way, _ in ways:
             way.push(transit)
 
-    def refuse(self, transit: Transit) -> None:
+    def no_way(self, transit: Transit) -> None:
         """Nobody to send it to: released, or if presettled dropped."""
         if transit.settled:
             self.router.counters.dropped_presettled += 1
@@ -242,7 +242,7 @@ class Route:
         transit.incoming.settle(transit, state)
 
 
-def _echoes(transit: Transit, way: OutLink) -> bool:
+def _returns_to_its_edge(transit: Transit, way: OutLink) -> bool:
     """Back to the edge where it came from."""
     peer = transit.incoming.peer if transit.incoming else None
     return peer is not None and peer.role == EDGE and way.peer is peer

@@ -39,7 +39,7 @@ def read_users(path: str) -> dict[str, str]:
     return {user: password for user, _, password in pairs}
 
 
-class Login:
+class PasswordServer:
     """The daemon for all listeners of this process that have users."""
 
     def __init__(self, users: dict[str, str]) -> None:
@@ -53,7 +53,7 @@ class Login:
         self._closing = False
         Worker("login", self._serve).start()
 
-    def guard(self, transport: Any) -> None:
+    def require(self, transport: Any) -> None:
         """Let nobody in over this transport without a known user and password."""
         sasl = transport.sasl()
         sasl.config_name(_NAME)

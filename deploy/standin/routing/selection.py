@@ -14,20 +14,20 @@ class Way(Protocol):
     """A consumer's link, or a link to the neighbour on the way to one."""
 
     @property
-    def spare(self) -> int: ...  # credit not taken by what waits
+    def spare_credit(self) -> int: ...  # credit not assigned by what waits
 
     @property
     def open_deliveries(self) -> int: ...  # waiting, or sent and not settled
 
     @property
-    def taken(self) -> int: ...  # all that ever went this way
+    def assigned(self) -> int: ...  # all that ever went this way
 
 
 T = TypeVar("T")
 W = TypeVar("W", bound=Way)
 
 
-def eligible(places: Sequence[tuple[T, int]], distribution: str) -> list[tuple[T, int]]:
+def candidates(places: Sequence[tuple[T, int]], distribution: str) -> list[tuple[T, int]]:
     """Of (place, cost) pairs those that may be used at all: for `closest` the cheapest, else every one."""
     if distribution != CLOSEST or not places:
         return list(places)
@@ -35,12 +35,12 @@ def eligible(places: Sequence[tuple[T, int]], distribution: str) -> list[tuple[T
     return [(place, cost) for place, cost in places if cost == cheapest]
 
 
-def pick(ways: Sequence[tuple[W, int]]) -> W | None:
+def best(ways: Sequence[tuple[W, int]]) -> W | None:
     """Somebody with credit before anybody without; then the least burdened, cost counting as burden."""
     if len(ways) == 1:
         return ways[0][0]
-    with_credit = [(way, cost) for way, cost in ways if way.spare > 0]
+    with_credit = [(way, cost) for way, cost in ways if way.spare_credit > 0]
     pool = with_credit or ways
     if not pool:
         return None
-    return min(pool, key=lambda pair: (pair[0].open_deliveries + pair[1], pair[0].taken))[0]
+    return min(pool, key=lambda pair: (pair[0].open_deliveries + pair[1], pair[0].assigned))[0]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-OUTCOMES = ("accepted", "rejected", "released", "modified")
-
 
 @dataclass(slots=True)
 class LinkCounters:

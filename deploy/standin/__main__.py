@@ -12,6 +12,7 @@ import click
 from deploy import logs
 from deploy.errors import Problem
 from deploy.standin import options
+from deploy.standin.flavours import FLAVOURS
 from deploy.standin.process import StandInProcess
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ _log = logging.getLogger("inflight.standin")
 )
 @click.option(
     "--flavour",
-    type=click.Choice(["dispatch", "skupper"]),
+    type=click.Choice(list(FLAVOURS)),
     default="dispatch",
     show_default=True,
     help="Whose management schema to answer with.",

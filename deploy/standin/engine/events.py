@@ -1,4 +1,4 @@
-"""Proton's events, turned into what they mean for the router's tables."""
+"""Handlers of proton's events: each changes the router's tables, or moves a message on."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ import proton
 from cproton_ffi import ffi, lib
 
 from deploy.standin.engine import peers, sections
+from deploy.standin.engine.amqp_socket import key_of
 from deploy.standin.engine.links import InLink, OutLink, Transit
-from deploy.standin.engine.loop import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from deploy.standin.engine.links import Link
-    from deploy.standin.engine.loop import AmqpSocket
+    from deploy.standin.engine.amqp_socket import AmqpSocket
     from deploy.standin.engine.peers import Peer
     from deploy.standin.routing.router import Router
     from deploy.standin.routing.routes import Route
@@ -34,9 +33,7 @@ class Events:
         self.router = router
         self.on_closed: Callable[[Peer], None] = _ignore
         self.on_opened: Callable[[Peer], None] = _ignore
-        self.on_attached: Callable[[Link], None] = _ignore
-        self.on_detached: Callable[[Link], None] = _ignore
-        self._peers: dict[int, Peer] = {}  # by amqp_socket
+        self._peers: dict[int, Peer] = {}  # by the key of their socket
         self._buffer = ffi.new("char[]", buffer_bytes)
         self._buffer_bytes = buffer_bytes
         router.loop.handlers.update(
@@ -83,10 +80,7 @@ class Events:
             connection.close()
             return
         _log.info("connection %s: %s %s %s", peer.identity, peer.direction, peer.role, peer.container)
-        if peer.role == peers.INTER_ROUTER:
-            self.router.mesh.joined(peer)
-        elif peer.role == peers.EDGE:
-            self.router.edges.joined(peer)
+        self.router.joined(peer)
         self.on_opened(peer)
 
     def _connection_close(self, event: Any) -> None:
@@ -113,14 +107,9 @@ class Events:
 
     def _remove_links(self, peer: Peer) -> None:
         peer.opened = False
-        if peer.role == peers.INTER_ROUTER:
-            self.router.mesh.left(peer)
-        elif peer.role == peers.EDGE:
-            self.router.edges.left(peer)
+        self.router.left(peer)
         links = list(peer.links.values())
-        for link in [x for x in links if isinstance(x, InLink)] + [
-            x for x in links if isinstance(x, OutLink)
-        ]:
+        for link in sorted(links, key=lambda link: isinstance(link, OutLink)):  # incoming ones first
             self.router.remove_link(link)
 
     @staticmethod
@@ -144,7 +133,7 @@ class Events:
         pn = lib.pn_event_link(event)
         known = self.router.links.get(key_of(pn))
         if known:
-            self.on_attached(known)
+            self.router.auto_links.attached(known)
             return
         peer = self._peer_of(lib.pn_event_connection(event))
         link = proton.Link.wrap(pn)
@@ -195,7 +184,7 @@ class Events:
         pn = lib.pn_event_link(event)
         link = self.router.links.get(key_of(pn))
         if link:
-            self.on_detached(link)
+            self.router.auto_links.detached(link)
             self.router.remove_link(link)
 
     def _flow(self, event: Any) -> None:

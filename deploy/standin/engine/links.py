@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from cproton_ffi import ffi, lib
 
 from deploy.standin.engine import credit, sections
+from deploy.standin.engine.amqp_socket import key_of
 from deploy.standin.engine.counters import LinkCounters
-from deploy.standin.engine.loop import key_of
 from deploy.standin.engine.peers import EDGE, ROUTE_CONTAINER
 
 if TYPE_CHECKING:
@@ -264,9 +264,9 @@ class OutLink(Link):
             lib.pn_link_advance(self.pn)
 
     def _with_route(self, transit: Transit) -> bytes:
-        """As the flavour does it."""
+        """The message with its route, written as the flavour does it."""
         way = transit.origin, tuple(transit.trace)
-        if self.peer.router.settings.flavour == "skupper":
+        if self.peer.router.flavour.route_section:
             return sections.route_section(*way) + transit.data
         try:
             return sections.annotated(transit.data, sections.route_pairs(*way))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import proton
 
 if TYPE_CHECKING:
+    from deploy.standin.engine.amqp_socket import AmqpSocket
     from deploy.standin.engine.links import Link
-    from deploy.standin.engine.loop import AmqpSocket
     from deploy.standin.routing.router import Router
     from deploy.standin.settings import Connector, Listener
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
+from deploy.standin.flavours import FLAVOURS
 from deploy.standin.management import schema
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Agent:
     def _type(self, name: Any) -> str:
         if not isinstance(name, str):
             raise RefusedError(HTTPStatus.BAD_REQUEST, "No entity type given")
-        full = name if name in self._types else schema.PREFIX[self._flavour] + name
+        full = name if name in self._types else FLAVOURS[self._flavour].entity_prefix + name
         if full not in self._types:
             raise RefusedError(HTTPStatus.BAD_REQUEST, f"No such entity type '{name}'")
         return full

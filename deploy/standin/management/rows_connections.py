@@ -128,21 +128,20 @@ class ConnectionRows:
             }
 
     def auto_links(self) -> Iterator[Row]:
+        auto_links = self._router.auto_links
         for number, auto in enumerate(self._router.settings.auto_links):
-            link = self._connections.auto_links.get(auto)
-            error = self._connections.auto_link_errors.get(auto)
-            active = self._connections.active(auto)
+            link, error = auto_links.active_link(auto), auto_links.error(auto)
             yield {
                 "name": f"autoLink/{number}",
-                "identity": str(self._connections.auto_link_identities[auto]),
+                "identity": str(auto_links.identity(auto)),
                 "address": auto.address,
                 "addr": auto.address,
                 "direction": auto.direction,
                 "dir": auto.direction,
                 "phase": int(auto.direction == "in"),
                 "connection": auto.connector.name,
-                "linkRef": str(link.identity) if link and active else None,
-                "operStatus": "active" if active else "failed" if error else "inactive",
+                "linkRef": str(link.identity) if link else None,
+                "operStatus": "active" if link else "failed" if error else "inactive",
                 "lastError": error,
                 "fallback": False,
             }

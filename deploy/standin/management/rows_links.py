@@ -65,7 +65,7 @@ class LinkRows:
 
     def _key(self, key: str | None) -> str | None:
         """Dispatch writes the phase into a mobile address's key, skupper does not."""
-        if key is None or not key.startswith("M") or self._router.settings.flavour == "dispatch":
+        if key is None or not key.startswith("M") or self._router.flavour.phase_in_keys:
             return key
         return "M" + addresses.plain(key)
 

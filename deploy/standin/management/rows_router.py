@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deploy.standin.management import rows_links
-from deploy.standin.management.schema import VERSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -67,14 +66,15 @@ class RouterRows:
         }
 
     def routers(self) -> Iterator[Row]:
-        router, dispatch = self._router, self._router.settings.flavour == "dispatch"
+        router, flavour = self._router, self._router.flavour
+        whole = flavour.counters_on_router
         yield {
-            **(self._deliveries() if dispatch else {"id": router.id}),
-            "name": router.id if dispatch else f"router/{router.id}",
-            "identity": "1" if dispatch else f"router/{router.id}",
+            **(self._deliveries() if whole else {"id": router.id}),
+            "name": router.id if whole else f"router/{router.id}",
+            "identity": "1" if whole else f"router/{router.id}",
             "mode": router.settings.mode,
             "area": "0",
-            "version": VERSIONS["dispatch"] if dispatch else None,
+            "version": flavour.version if whole else None,
             "workerThreads": 1,
             "hostName": "localhost",
             "helloIntervalSeconds": 1,
@@ -95,7 +95,7 @@ class RouterRows:
             **self._deliveries(),
             "identity": "1",
             "type": "org.apache.qpid.dispatch.routerMetrics",
-            "": VERSIONS["skupper"],
+            "": self._router.flavour.version,
         }
 
     def nodes(self) -> Iterator[Row]:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-PREFIX = {"dispatch": "org.apache.qpid.dispatch.", "skupper": "io.skupper.router."}
-VERSIONS = {"dispatch": "1.19.0-stand-in", "skupper": "main-stand-in"}  # whose schema, and what it is
+from deploy.standin.flavours import FLAVOURS
 
 
 @dataclass(frozen=True)
@@ -180,4 +179,5 @@ ENTITIES: dict[str, Entity] = {
 
 def entity_types(flavour: str) -> dict[str, str]:
     """Short name by full type, of those the flavour has."""
-    return {PREFIX[flavour] + name: name for name, entity in ENTITIES.items() if entity.attributes(flavour)}
+    prefix = FLAVOURS[flavour].entity_prefix
+    return {prefix + name: name for name, entity in ENTITIES.items() if entity.attributes(flavour)}

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 import proton
 from cproton_ffi import lib
 
+from deploy.standin.engine.amqp_socket import key_of
 from deploy.standin.engine.counters import RouterCounters
 from deploy.standin.engine.links import InLink, Link, OutLink, Transit
-from deploy.standin.engine.loop import key_of
-from deploy.standin.engine.peers import EDGE, NORMAL
+from deploy.standin.engine.peers import EDGE, INTER_ROUTER, NORMAL, ROUTE_CONTAINER
+from deploy.standin.flavours import FLAVOURS
 from deploy.standin.routing import addresses
+from deploy.standin.routing.auto_links import AutoLinks
 from deploy.standin.routing.edges import UP, Edges
 from deploy.standin.routing.mesh import Mesh
 from deploy.standin.routing.routes import InProcessConsumer, Route
@@ -38,6 +40,7 @@ class Router:
     def __init__(self, settings: Settings, loop: Loop, injector: Injector) -> None:
         self.settings = settings
         self.id = settings.router_id
+        self.flavour = FLAVOURS[settings.flavour]
         self.boot_ns = time.time_ns()
         self.started_ns = time.monotonic_ns()
         self.topology_change_ns = self.boot_ns
@@ -51,9 +54,15 @@ class Router:
         self.in_process: dict[str, InProcessConsumer] = {}
         self.routes: dict[tuple[str, str, str | None], Route] = {}
         self.credit_due: dict[int, InLink] = {}  # to be looked at for credit at the end of the turn
+        self._identities = itertools.count(1)
         self.edges = Edges(self)
         self.mesh = Mesh(self)
-        self._identities = itertools.count(1)
+        self.auto_links = AutoLinks(self)
+        self._by_role: dict[str, Mesh | Edges | AutoLinks] = {
+            INTER_ROUTER: self.mesh,
+            EDGE: self.edges,
+            ROUTE_CONTAINER: self.auto_links,
+        }
         self._stale_keys: set[str] = set()
         self._all_stale = False
         self._waypoints = set(settings.waypoints)
@@ -64,6 +73,16 @@ class Router:
 
     def next_identity(self) -> int:
         return next(self._identities)
+
+    def joined(self, peer: Peer) -> None:
+        """A connection is open."""
+        if peer.role in self._by_role:
+            self._by_role[peer.role].joined(peer)
+
+    def left(self, peer: Peer) -> None:
+        """A connection is lost, or is being closed."""
+        if peer.role in self._by_role:
+            self._by_role[peer.role].left(peer)
 
     # -- links --------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""The parts of a stand-in put together: the one module that knows all rooms."""
+"""Puts the rooms of a stand-in together; the one module that imports them all."""
 
 from __future__ import annotations
 

@@ -16,12 +16,12 @@ CHUNK_BYTES = 65_536
 
 
 def key_of(pointer: Any) -> int:
-    """The address behind a pointer of proton's, as a key for a dict."""
+    """Return the address in a pointer of proton's, as a key for a dict."""
     return int(ffi.cast("uintptr_t", pointer))
 
 
 class AmqpSocket:
-    """One AMQP connection on one socket; knows nothing of routing."""
+    """Moves bytes between a socket and proton's transport."""
 
     def __init__(self, loop: Loop, sock: socket.socket, *, server: bool, domain: Any = None) -> None:
         self.loop = loop
@@ -103,7 +103,7 @@ class AmqpSocket:
             self.watch(selectors.EVENT_READ)
 
     def close(self) -> None:
-        """The socket is of no more use; proton tells the rest by its own events."""
+        """Close the socket; proton's events then tell the end of the connection."""
         if self.closed:
             return
         if self._events:

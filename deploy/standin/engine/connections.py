@@ -1,4 +1,4 @@
-"""Connections: those that clients open here, and those opened to others, again whenever they end."""
+"""Connections that others open here, and those that the router opens, again each time they end."""
 
 from __future__ import annotations
 

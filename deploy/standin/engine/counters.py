@@ -1,4 +1,4 @@
-"""What a router counts of itself; plain numbers, read by the management tables."""
+"""Counters of links, addresses and the router. Pure."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class RouterCounters:
     transit: int = 0
     ingress_route_container: int = 0
     egress_route_container: int = 0
-    arrivals: int = 0  # since the start, as are the next two
+    arrivals: int = 0  # this and the next two: how many there ever were
     links: int = 0
     connections: int = 0
     addresses: dict[str, AddressCounters] = field(default_factory=dict)

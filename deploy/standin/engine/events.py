@@ -301,7 +301,7 @@ def _count_ingress(link: InLink, transit: Transit, route: Route) -> None:
 
 
 def _settled_by_sender(link: InLink, transit: Transit) -> None:
-    """It waits for no outcome, or has heard it: nothing is left to wait for at the other end."""
+    """Settle the delivery that this one became, too: the sender waits for no outcome any more."""
     link.settle(transit, 0)
     if transit.sent:
         out, delivery = transit.sent
@@ -309,7 +309,7 @@ def _settled_by_sender(link: InLink, transit: Transit) -> None:
 
 
 def _copy_details(source: Any, target: Any) -> None:
-    """Why a message was rejected, or how it was modified."""
+    """Copy the reason of a rejection, or the details of a modification."""
     there, here = proton.Delivery.wrap(source).remote, proton.Delivery.wrap(target)
     here.local.condition = there.condition
     here.local.failed = there.failed

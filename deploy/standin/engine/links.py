@@ -1,4 +1,4 @@
-"""The two ends a message passes in a router: the link it came by and the link it leaves by."""
+"""Incoming and outgoing links, and the deliveries on their way from one to the other."""
 
 from __future__ import annotations
 
@@ -53,15 +53,17 @@ class Transit:
         self, incoming: InLink | None, delivery: Any, data: bytes, origin: str, trace: list[str]
     ) -> None:
         self.incoming = incoming
-        self.delivery = delivery  # None: settled already, or the sender is gone
-        self.settled = delivery is None  # travels presettled
+        self.delivery = delivery  # proton's; None: settled already, or the sender is gone
+        self.settled = delivery is None  # presettled by the sender
         self.data = data
         self.origin = origin
         self.trace = trace
         self.born_ns = time.monotonic_ns()
-        self.waiting = 0  # copies of a multicast without an outcome
+        self.waiting = 0  # copies of a multicast that have no outcome yet
         self.worst = 0
-        self.sent: tuple[OutLink, Any] | None = None  # the delivery it became; not of a multicast
+        self.sent: tuple[OutLink, Any] | None = (
+            None  # the link and the delivery it left by; None for a multicast
+        )
         self.route: Route | None = None
 
 
@@ -72,7 +74,7 @@ class Link:
 
     def __init__(self, peer: Peer, link: proton.Link, identity: int, kind: str) -> None:
         self.peer = peer
-        self.proton_link = link  # holds proton's object, so that `pn` stays valid
+        self.proton_link = link  # kept, so that `pn` stays valid
         self.pn = link._impl  # noqa: SLF001 -- the wrapper costs more than the message
         self.identity = identity
         self.name: str = link.name
@@ -94,7 +96,7 @@ class Link:
             self.zero_credit_since_ns = now_ns
 
     def watch_rate(self) -> None:
-        """Once a second: settled deliveries a second, over about five seconds as in real routers."""
+        """Update the rate of settled deliveries, over about five seconds as in real routers."""
         settled = self.counters.settled()
         self._settled.append(settled)
         seconds = max(1, len(self._settled) - 1)
@@ -113,7 +115,7 @@ class InLink(Link):
 
     def __init__(self, peer: Peer, link: proton.Link, identity: int, kind: str) -> None:
         super().__init__(peer, link, identity, kind)
-        self.route: Route | None = None  # None: anonymous, each message says where
+        self.route: Route | None = None  # None: anonymous, each message has its own
         self.origin = peer.router.id
         self.trace: list[str] = [peer.router.id]
         self.presettled = bool(lib.pn_link_remote_snd_settle_mode(self.pn) == lib.PN_SND_SETTLED)
@@ -166,11 +168,11 @@ class OutLink(Link):
         self.queue: deque[Transit] = deque()
         self.unsettled: dict[int, Transit] = {}
         self.assigned = 0
-        # Between routers a busy machine's hiccup is waited for; a consumer gets what it has credit for.
+        # More between routers, so that nothing is lost when a busy machine pauses one of them.
         self._max_waiting = credit.CAPACITY * (1 if kind == "endpoint" else 16)
-        self.routes: dict[int, Route] = {}  # those that may send here, by id
+        self.routes: dict[int, Route] = {}  # by id(); those with this link among their ways
         self.histogram: list[int] | None = [0] * _HISTOGRAM_SLOTS if kind == "endpoint" else None
-        # A receiver may ask for settled deliveries; to the sender it has then accepted them.
+        # For a receiver that wants settled deliveries, the router tells the sender `accepted`.
         self._settles_at_once = kind == "endpoint" and bool(
             lib.pn_link_remote_snd_settle_mode(self.pn) == lib.PN_SND_SETTLED
         )
@@ -229,7 +231,7 @@ class OutLink(Link):
                 self.histogram[index] += 1
 
     def on_credit(self) -> None:
-        """Credit came: send what waits."""
+        """Send what waits, now that credit has come."""
         while self.queue and lib.pn_link_credit(self.pn) > 0:
             self.send(self.queue.popleft())
         if not self.closed and lib.pn_link_credit(self.pn) > 0:
@@ -271,7 +273,7 @@ class OutLink(Link):
         try:
             return sections.annotated(transit.data, sections.route_pairs(*way))
         except sections.MalformedError:
-            return transit.data  # a router passes on what it cannot read
+            return transit.data  # real routers, too, pass on what they cannot read
 
     def settle(self, transit: Transit, delivery: Any, state: int) -> None:
         """End a delivery towards its consumer, and count it."""

@@ -40,7 +40,7 @@ class Loop:
         self._listeners: list[socket.socket] = []
 
     def listen(self, host: str, port: int, accepted: Callable[[socket.socket], None]) -> int:
-        """Listen, and tell the port (the one the system chose, for 0)."""
+        """Listen, and return the port, which the system has chosen if 0 was given."""
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         server = socket.create_server((host, port), family=family, backlog=128)
         server.setblocking(False)
@@ -58,7 +58,7 @@ class Loop:
         return int(server.getsockname()[1])
 
     def connect(self, host: str, port: int) -> socket.socket:
-        """A socket on its way to host:port; raises OSError where the name or the route is wrong."""
+        """Return a socket that is connecting to host:port; raises OSError without a host or route."""
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         sock = socket.socket(family, kind, protocol)
         _prepare(sock)
@@ -129,7 +129,7 @@ class Loop:
                 try:
                     handlers[number](event)
                 except Exception:  # noqa: BLE001 -- whatever it is, the others go on
-                    # One client's event must not end the router for all others.
+                    # One client's event must not end the router for the others.
                     _log.exception("event %s failed and was left out", number)
             pop(collector)
 

@@ -1,4 +1,4 @@
-"""Whoever is at the other end of a connection: a client, a broker, a router, an edge."""
+"""The peer of a connection: a client, a broker, another router or an edge."""
 
 from __future__ import annotations
 

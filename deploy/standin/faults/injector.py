@@ -1,4 +1,4 @@
-"""Carries out what the faults say of each message, between its arrival and its route."""
+"""Carries out the faults, on each message between its arrival and its route."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The faults that a stand-in has been told, and which of them takes a message. Pure."""
+"""The faults in force, and which of them applies to a message. Pure."""
 
 from __future__ import annotations
 

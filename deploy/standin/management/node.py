@@ -1,4 +1,4 @@
-"""The management node: requests from the wire to the agent, and its replies to where they are wanted."""
+"""The management node: decodes requests, has the agent answer them, sends the replies."""
 
 from __future__ import annotations
 

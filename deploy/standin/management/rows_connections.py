@@ -1,4 +1,4 @@
-"""Management rows of connections, and of what the command line configured."""
+"""Rows of connections, connectors, listeners, configured addresses and auto-links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Management rows about the router as a whole, its peers in the mesh, and its memory."""
+"""Rows of the router as a whole, of the routers that it knows, and of its memory."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class RouterRows:
         }
 
     def metrics(self) -> Iterator[Row]:
-        # The real one calls itself so, and keeps its version under an empty name.
+        # Both as in skrouterd: the type of dispatch, and the version under an empty name.
         yield {
             **self._deliveries(),
             "identity": "1",
@@ -125,7 +125,7 @@ class RouterRows:
             }
 
     def allocator(self) -> Iterator[Row]:
-        """Few types, and each counts what is really there."""
+        """Yield the few allocator types that a stand-in can count."""
         router = self._router
         held = sum(rows_links.open_deliveries(link) for link in router.links.values())
         born = router.counters.arrivals

@@ -1,4 +1,4 @@
-"""Auto-links: the links that a router opens into a broker's queues and out of them, and opens again."""
+"""Auto-links: links that the router itself opens into a broker's queues and out of them."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ class AutoLinks:
         self._identities = {auto: router.next_identity() for auto in router.settings.auto_links}
 
     def joined(self, peer: Peer) -> None:
-        """A connection to a broker is open."""
+        """Open the auto-links of a broker whose connection is open."""
         for auto in self._router.settings.auto_links:
             if auto.connector == peer.connector:
                 self._attach(auto, peer)
 
     def left(self, peer: Peer) -> None:
-        """The connection is lost; its links are removed with it, and come back with the next one."""
+        """Do nothing: links are removed with their connection, and `joined` opens them on the next one."""
 
     def attached(self, link: Link) -> None:
-        """The broker has answered; a null terminus is its way to say that a refusal follows."""
+        """Put a link into use that the broker has confirmed. A null terminus means that it will refuse it."""
         auto = self._auto_link_of(link)
         if auto is None:
             return
@@ -54,7 +54,7 @@ class AutoLinks:
             self._router.add_consumer(link.owning_key or "", link)
 
     def detached(self, link: Link) -> None:
-        """The broker has closed a link: keep the reason, and try again later."""
+        """Keep the reason why the broker closed a link, and open it again later."""
         auto = self._auto_link_of(link)
         if auto is None:
             return

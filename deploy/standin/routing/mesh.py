@@ -1,4 +1,4 @@
-"""Between stand-ins: adverts on one control link, messages on a link for each address, origin and target.
+"""The mesh of stand-ins: adverts on a control link, and a link for each address, origin and target.
 
 Real routers put all addresses on a few shared links. With a link of its own for each, the credit that the
 last router's consumer gives is the credit of every hop before it.
@@ -53,11 +53,11 @@ class Mesh:
         link.open()
         self._control_links[name] = self.router.add_out_link(peer, link, "router-control", "Lqdhello")
         self.neighbours[name] = peer
-        self.router.topology.forget(name)  # it may have been born again, and knows nobody yet
+        self.router.topology.forget(name)  # it may be a new process, which knows nobody yet
         for advert in self.router.topology.adverts.values():
             if advert.router != self.router.id:
                 self._send_advert(self._control_links[name], advert)
-        # My own only as it is now: the old one would tell that I am not connected to whom I tell it.
+        # The own advert from before this connection would say that there is none.
         told = self._sequence
         self.advertise()
         if self._sequence == told:
@@ -76,7 +76,7 @@ class Mesh:
                 break
 
     def advertise(self) -> None:
-        """Tell everybody what has changed here, if anything has."""
+        """Send an advert of what is here now, if that is not what the last one said."""
         router = self.router
         state = (
             {name: peer.cost for name, peer in self.neighbours.items()},
@@ -94,7 +94,7 @@ class Mesh:
         self._learn(advert, None)
 
     def resend_own_advert(self) -> None:
-        """Once a second: tell the neighbours again, in case a message was lost."""
+        """Repeat the last advert, in case a message was lost."""
         mine = self.router.topology.adverts.get(self.router.id)
         for link in self._control_links.values():
             if mine:
@@ -127,7 +127,7 @@ class Mesh:
     # -- links for messages -------------------------------------------------------------------------------
 
     def link_to(self, route: Route, target: str, hop: str, *, settled: bool) -> OutLink | None:
-        """The link to the next hop for this route, opened if need be; None while there is no neighbour."""
+        """Return the link to the next hop for this route, opened if need be; None if not connected."""
         peer = self.neighbours.get(hop) or self.router.edges.peer(hop)
         if peer is None or not peer.opened:
             return None
@@ -154,8 +154,8 @@ class Mesh:
         self._names[made.identity] = name
         return made
 
-    def release(self, link: OutLink, route: Route) -> None:
-        """The route needs the link no more; it is closed when nobody does and all is settled."""
+    def detach_route(self, link: OutLink, route: Route) -> None:
+        """Take the route off the link; without routes it is closed as soon as all on it is settled."""
         link.routes.pop(id(route), None)
         if link.routes or link.closed:
             return
@@ -179,13 +179,13 @@ class Mesh:
             del self._links[name]
 
     def outstanding(self, key: str) -> Iterator[tuple[str, int]]:
-        """Of the messages from here on an address: (target, deliveries open towards it)."""
+        """Yield (target, open deliveries towards it) for what this router sends to an address."""
         for (name, origin, target, _, _), link in self._links.items():
             if name == key and origin == self.router.id:
                 yield target, link.open_deliveries
 
     def accept_link(self, peer: Peer, link: proton.Link) -> None:
-        """A neighbour opens a link to us."""
+        """Answer a link that a neighbour opens to this router."""
         properties = link.remote_properties or {}
         link.target.copy(link.remote_target)
         link.source.copy(link.remote_source)

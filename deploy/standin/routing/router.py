@@ -1,4 +1,4 @@
-"""The tables of one router, and what changes them."""
+"""One router: its connections, links, consumers and routes, and how each of them comes and goes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Router:
         self.counters = RouterCounters()
         self.injector = injector
         self.peers: dict[int, Peer] = {}
-        self.links: dict[int, Link] = {}  # by proton's pointer
+        self.links: dict[int, Link] = {}  # by `key_of` proton's link
         self.consumers: dict[str, list[OutLink]] = {}
         self.in_process: dict[str, InProcessConsumer] = {}
         self.routes: dict[tuple[str, str, str | None], Route] = {}
@@ -75,12 +75,12 @@ class Router:
         return next(self._identities)
 
     def joined(self, peer: Peer) -> None:
-        """A connection is open."""
+        """Take in a peer whose connection is open."""
         if peer.role in self._by_role:
             self._by_role[peer.role].joined(peer)
 
     def left(self, peer: Peer) -> None:
-        """A connection is lost, or is being closed."""
+        """Forget a peer whose connection is lost or being closed."""
         if peer.role in self._by_role:
             self._by_role[peer.role].left(peer)
 
@@ -110,7 +110,7 @@ class Router:
         link.close()
 
     def remove_link(self, link: Link) -> None:
-        """A link is gone, or shall go: what is under way on it gets the outcome it has in a real router."""
+        """Close a link and forget it; what is under way on it ends as it would in a real router."""
         if link.closed:
             return
         link.closed = True
@@ -126,7 +126,7 @@ class Router:
 
     def _remove_in_link(self, link: InLink) -> None:
         for transit in link.unsettled.values():
-            transit.delivery = None  # goes on to its consumer; nobody waits for the outcome
+            transit.delivery = None  # it goes on to its consumer, but nobody waits for the outcome
         link.unsettled.clear()
         self.credit_due.pop(link.identity, None)
         if link.route:
@@ -155,7 +155,7 @@ class Router:
             self.reroute(transit)
 
     def reroute(self, transit: Transit) -> None:
-        """A message that waited for a link that is gone: another way, or back to the sender."""
+        """Forward a message whose link is gone another way, or give it back to its sender."""
         route = transit.route
         if route is None:
             return
@@ -165,7 +165,7 @@ class Router:
             route.forward(transit)
 
     def send(self, address: str, data: bytes) -> None:
-        """Send a presettled message of the router's own."""
+        """Send a presettled message that this router has made."""
         route = self.route_from_here(address)
         route.used_ns = time.monotonic_ns()
         route.counters.from_container += 1
@@ -177,7 +177,7 @@ class Router:
         self.in_process[key] = InProcessConsumer(receive)
 
     def consumer_key(self, name: str) -> str:
-        """What a receiver on this address is kept under; behind a waypoint it takes what comes out of it."""
+        """Return the key for a receiver on an address. One of a waypoint gets what comes out of the queue."""
         place = addresses.parse(name)
         return addresses.phased(place.key, 1) if self.is_waypoint(addresses.plain(place.key)) else place.key
 
@@ -211,7 +211,7 @@ class Router:
         return found
 
     def route_from_here(self, address: str) -> Route:
-        """The route of what a client of this router sends to the address."""
+        """Return the route of messages that a client of this router sends to an address."""
         place = addresses.parse(address)
         if place.mobile:
             multicast = addresses.distribution(place.key) == addresses.MULTICAST
@@ -233,7 +233,7 @@ class Router:
             self._move_behind(fresh)
 
     def _move_behind(self, waypoints: set[str]) -> None:
-        """Receivers that came before the waypoint was known move to its far side."""
+        """Let receivers that came before these waypoints were known get what comes out of the queues."""
         for key in [key for key in self.consumers if key.startswith("M0")]:
             if any(addresses.matches(prefix, addresses.plain(key)) for prefix in waypoints):
                 for link in list(self.consumers[key]):
@@ -248,7 +248,7 @@ class Router:
     # -- time ---------------------------------------------------------------------------------------------
 
     def after_turn(self) -> None:
-        """What is worth doing once for all events of a turn."""
+        """Do once what the events of a turn have made necessary: advertise, renew routes, give credit."""
         if self.mesh.changed:
             self.mesh.advertise()
             self.edges.update_proxies()
@@ -262,13 +262,13 @@ class Router:
             self.credit_due.popitem()[1].replenish()
 
     def recheck_credit_of_all(self) -> None:
-        """Faults have changed: everybody's credit is to be looked at."""
+        """Look at the credit of every incoming link, since faults have changed."""
         self.credit_due.update(
             (link.identity, link) for link in self.links.values() if isinstance(link, InLink)
         )
 
     def every_second(self) -> None:
-        """Once a second."""
+        """Update rates, drop what is unused, repeat the advert and send heartbeats."""
         now_ns = time.monotonic_ns()
         for link in self.links.values():
             link.watch_credit(now_ns)
@@ -279,7 +279,9 @@ class Router:
                 route.close()
         named = {key for key, _, _ in self.routes}
         for key in set(self.counters.addresses) - named - set(self.consumers) - set(self.in_process):
-            del self.counters.addresses[key]  # nobody refers to the address any more
+            del self.counters.addresses[
+                key
+            ]  # no route, consumer or part of this router has the address any more
         self.mesh.resend_own_advert()
         now = time.time()
         for amqp_socket in list(self.loop.sockets.values()):

@@ -1,4 +1,4 @@
-"""What is done with a message of one address, origin and target: find the ways, choose, forward."""
+"""Routes: the ways for messages of one address, origin and target, and the outcomes on the way back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from deploy.standin.engine.peers import Peer
     from deploy.standin.routing.router import Router
 
-# Of a multicast's outcomes the strongest goes back to the sender; so do the real routers.
+# The sender of a multicast gets the strongest of its outcomes, as from real routers.
 _STRENGTH = {lib.PN_RELEASED: 1, lib.PN_MODIFIED: 2, lib.PN_ACCEPTED: 3, lib.PN_REJECTED: 4}
 
 
@@ -32,7 +32,7 @@ Destination = Way | tuple[str, str]  # a consumer here, or (target, next hop)
 
 
 class InProcessConsumer:
-    """A consumer inside the router: the management agent."""
+    """A consumer inside the router, such as the management node."""
 
     spare_credit = credit.CAPACITY
     open_deliveries = 0
@@ -50,7 +50,10 @@ class InProcessConsumer:
 
 
 class Route:
-    """`target` None: wherever consumers are; a router: there; TREE: everywhere, along the origin's tree."""
+    """The way of messages to `target`: one router, any with consumers (None), or all of them (TREE).
+
+    TREE follows the tree of shortest paths from the origin, so that each router gets one copy.
+    """
 
     TREE = "*"
 
@@ -79,7 +82,7 @@ class Route:
         return self._ways[settled]
 
     def _usable(self, peer: Peer | None, *, settled: bool) -> list[tuple[Way, int]]:
-        """The ways for what a peer sent: not back to the edge where it came from."""
+        """Return the ways for messages of a peer: all, but not back to an edge that they came from."""
         ways = self.ways(settled=settled)
         if peer is None or peer.role != EDGE:
             return ways
@@ -107,11 +110,11 @@ class Route:
         self.router.credit_due.update(self.incoming)
 
     def refresh(self) -> None:
-        """Find the ways anew: consumers or the mesh have changed."""
+        """Find the ways anew after consumers or the mesh have changed."""
         mesh: set[OutLink] = set()
         for settled in self._ways:
             ways: list[tuple[Way, int]] = []
-            for place, cost in self._places():
+            for place, cost in self._destinations():
                 if isinstance(place, tuple):
                     link = self.router.mesh.link_to(self, *place, settled=settled)
                     if link is None:
@@ -126,11 +129,11 @@ class Route:
                     way.routes[id(self)] = self
         gone, self._mesh = self._mesh - mesh, mesh
         for link in gone:
-            self.router.mesh.release(link, self)
+            self.router.mesh.detach_route(link, self)
         self.recheck_credit()
 
-    def _places(self) -> list[tuple[Destination, int]]:
-        """The consumers here, and (target, next hop) of those behind other routers, each with its cost."""
+    def _destinations(self) -> list[tuple[Destination, int]]:
+        """Return consumers here, and (target, next hop) for those of other routers, each with its cost."""
         places: list[tuple[Destination, int]] = []
         if self.key.startswith("H"):
             found = self.router.edges.home_of(self.key)
@@ -155,7 +158,7 @@ class Route:
         return self._reachable(places)
 
     def _reachable(self, places: list[tuple[Destination, int]]) -> list[tuple[Destination, int]]:
-        """With the next hop filled in, where there is one."""
+        """Fill in next hops, and leave out what has none."""
         onward = ((self._with_next_hop(place), cost) for place, cost in places)
         return [(place, cost) for place, cost in onward if place is not None]
 
@@ -171,7 +174,7 @@ class Route:
                 if isinstance(way, OutLink):
                     way.routes.pop(id(self), None)
         for link in self._mesh:
-            self.router.mesh.release(link, self)
+            self.router.mesh.detach_route(link, self)
         self._mesh.clear()
         self._ways.clear()
 
@@ -189,7 +192,7 @@ class Route:
             way.push(transit)
 
     def take_waiting(self, way: OutLink) -> None:
-        """A way has credit left: what waits for another one need not."""
+        """Move messages that wait for other ways to one that has credit left."""
         if self.target == self.TREE or way.kind == "router-control":
             return
         for settled, ways in self._ways.items():
@@ -218,7 +221,7 @@ class Route:
             way.push(transit)
 
     def no_way(self, transit: Transit) -> None:
-        """Nobody to send it to: released, or if presettled dropped."""
+        """Release a message that nobody takes; drop and count it if it is presettled."""
         if transit.settled:
             self.router.counters.dropped_presettled += 1
             if transit.incoming:
@@ -229,7 +232,7 @@ class Route:
             transit.incoming.settle(transit, lib.PN_RELEASED)
 
     def outcome(self, transit: Transit, state: int) -> None:
-        """A consumer settled its copy."""
+        """Pass a consumer's outcome on to the sender, for a multicast when all have told theirs."""
         if transit.incoming is None or transit.settled:
             return
         if transit.waiting:
@@ -243,6 +246,6 @@ class Route:
 
 
 def _returns_to_its_edge(transit: Transit, way: OutLink) -> bool:
-    """Back to the edge where it came from."""
+    """Whether this way leads back to the edge that the message came from."""
     peer = transit.incoming.peer if transit.incoming else None
     return peer is not None and peer.role == EDGE and way.peer is peer

@@ -1,4 +1,4 @@
-"""Which way a message goes when there are several. Pure: the rules see plain numbers only."""
+"""Which of several ways a message takes. Pure arithmetic on credit, load and cost."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class Way(Protocol):
     """A consumer's link, or a link to the neighbour on the way to one."""
 
     @property
-    def spare_credit(self) -> int: ...  # credit not assigned by what waits
+    def spare_credit(self) -> int: ...  # credit, less what waits for it
 
     @property
     def open_deliveries(self) -> int: ...  # waiting, or sent and not settled
 
     @property
-    def assigned(self) -> int: ...  # all that ever went this way
+    def assigned(self) -> int: ...  # messages that ever went this way
 
 
 T = TypeVar("T")
@@ -28,7 +28,7 @@ W = TypeVar("W", bound=Way)
 
 
 def candidates(places: Sequence[tuple[T, int]], distribution: str) -> list[tuple[T, int]]:
-    """Of (place, cost) pairs those that may be used at all: for `closest` the cheapest, else every one."""
+    """Return the (place, cost) pairs that may be used: the cheapest ones for `closest`, else all."""
     if distribution != CLOSEST or not places:
         return list(places)
     cheapest = min(cost for _, cost in places)
@@ -36,7 +36,7 @@ def candidates(places: Sequence[tuple[T, int]], distribution: str) -> list[tuple
 
 
 def best(ways: Sequence[tuple[W, int]]) -> W | None:
-    """Somebody with credit before anybody without; then the least burdened, cost counting as burden."""
+    """Return a way with spare credit if there is one, of those the one with the least load plus cost."""
     if len(ways) == 1:
         return ways[0][0]
     with_credit = [(way, cost) for way, cost in ways if way.spare_credit > 0]

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(slots=True)
-class LinkCounters:
-    deliveries: int = 0
+class DeliveryCounters:
     presettled: int = 0
     dropped_presettled: int = 0
     accepted: int = 0
@@ -16,6 +15,11 @@ class LinkCounters:
     modified: int = 0
     delayed_1_second: int = 0
     delayed_10_seconds: int = 0
+
+
+@dataclass(slots=True)
+class LinkCounters(DeliveryCounters):
+    deliveries: int = 0
     settle_rate: int = 0
 
     def settled(self) -> int:
@@ -34,15 +38,7 @@ class AddressCounters:
 
 
 @dataclass(slots=True)
-class RouterCounters:
-    presettled: int = 0
-    dropped_presettled: int = 0
-    accepted: int = 0
-    rejected: int = 0
-    released: int = 0
-    modified: int = 0
-    delayed_1_second: int = 0
-    delayed_10_seconds: int = 0
+class RouterCounters(DeliveryCounters):
     ingress: int = 0
     egress: int = 0
     transit: int = 0

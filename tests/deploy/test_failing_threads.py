@@ -136,7 +136,7 @@ def test_late_records_make_a_probe_not_ready(config: Path) -> None:
     """With what is wrong with Kafka, where the ends themselves are at work."""
     port = free_port()
     script = (
-        "import sys\nfrom collectors import sink\nfrom collectors.probe.prober import Prober\n"
+        "import sys\nfrom collectors.kafka import sink\nfrom collectors.probe.prober import Prober\n"
         "sink._LATE_SECONDS = 0.5\nProber.not_ready = lambda self: None\n"
         "from deploy.cli import main\nmain(sys.argv[1:])\n"
     )

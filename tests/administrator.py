@@ -1,4 +1,4 @@
-"""What an administrator of Kafka does to topics: `from administrator import set_topic`."""
+"""Changes settings of Kafka topics: `from administrator import set_topic`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def set_topic(kafka: Kafka, topic: str, settings: dict[str, str]) -> None:
-    """Give it these settings."""
+    """Give a topic these settings."""
     admin = KafkaAdminClient(bootstrap_servers=kafka.bootstrap)
     admin.alter_configs([ConfigResource("topic", topic, configs=settings)])
     admin.close()

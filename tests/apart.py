@@ -1,6 +1,6 @@
 """A prober in a process of its own, which a test may stop or kill: `from apart import Apart, account`.
 
-Run as a program it is that process: it writes its records to a file, one behind the other.
+Run as a program it is that process, and writes its records to a file.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from collections.abc import Collection
 from pathlib import Path
 
 from helpers import wait_until
-from measured import Books, parse
+from measured import Accounted, parse
 
 from collectors.contract.record_codec import decode
 from collectors.contract.records import Gap
 from collectors.probe.durable.recovery import recover
 from collectors.probe.prober import Prober, Settings
 
-_HEAD = struct.Struct("<QII")  # when, bytes of the key, bytes of the record
+_HEAD = struct.Struct("<QII")  # time in ns, bytes of the key, bytes of the record
 Taken = tuple[int, str, bytes]
 
 
 class Apart:
-    """Sends or receives on all paths of a config; runs from the beginning."""
+    """A process that sends or receives on all paths of a config, started at once."""
 
     def __init__(self, folder: Path, text: str, role: str) -> None:
-        """Ends of the same folder and role are starts of one host's probe."""
+        """A second one with the same folder and role is a restart of the same host's probe."""
         folder.mkdir(exist_ok=True)
         (folder / "config").write_text(text)
         self._file = folder / f"{role}-{len(list(folder.glob(f'{role}-*')))}"
@@ -41,7 +41,7 @@ class Apart:
         self.process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": path})
 
     def taken(self) -> list[Taken]:
-        """Each record with its time and path, as far as it is written."""
+        """Return each complete record with its time and path."""
         data = self._file.read_bytes() if self._file.exists() else b""
         found, place = [], 0
         while place + _HEAD.size <= len(data):
@@ -53,12 +53,12 @@ class Apart:
         return found
 
     def wait_records(self, count: int) -> None:
-        """Until so many more are written."""
+        """Wait until so many more records are written."""
         before = len(self.taken())
         wait_until(lambda: len(self.taken()) >= before + count, 30, f"{count} more records")
 
     def wait_received(self, paths: Collection[str]) -> None:
-        """Until messages have arrived along each of them."""
+        """Wait until messages have arrived along each path."""
 
         def arrived() -> set[str]:
             return {key for _, key, record in self.taken() if decode(record).received is not None}
@@ -71,7 +71,7 @@ class Apart:
         self.process.send_signal(signal.SIGCONT)
 
     def kill(self) -> None:
-        """Also where it stands still."""
+        """Kill the process, even while it is stopped."""
         self.process.kill()
         self.process.wait(20)
 
@@ -82,16 +82,16 @@ class Apart:
             assert self.process.wait(40) == 0
 
 
-def account(text: str, ends: list[Apart]) -> Books:
-    """What the accounting makes of all their records, in order of time."""
-    books = Books(parse(text)[1])
+def account(text: str, ends: list[Apart]) -> Accounted:
+    """Feed the records of all ends to the accounting, in order of time, and return its results."""
+    accounted = Accounted(parse(text)[1])
     for when, key, record in sorted(taken for end in ends for taken in end.taken()):
-        books.take(record, key, when)
-    return books
+        accounted.take(record, key, when)
+    return accounted
 
 
 def stand_still(end: Apart, seconds: float, ends: list[Apart], *, records: int = 20) -> tuple[int, int]:
-    """From when to when; then all go on for so many records each, and end."""
+    """Stop one end for so long, let all write more records, and end them; return when the stop was, in ns."""
     from_ns = time.time_ns()
     end.stand_still(seconds)
     to_ns = time.time_ns()

@@ -1,4 +1,4 @@
-"""Batches of Kafka records that are small until they are unpacked, sent as no decent producer would."""
+"""Batches of Kafka records that are small until they are unpacked, sent as they are."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NOT_YET: Final = (UnknownTopicOrPartitionError.errno, NotLeaderForPartitionErro
 
 
 def batch(codec: int, sizes: list[int], key: bytes = b"bomb", fill: bytes = b"") -> bytes:
-    """A record batch of zeros, with values of these sizes that begin with `fill`; packed piece by piece."""
+    """Return a record batch whose values have these sizes: `fill`, then zeros; packed piecewise."""
     packed = _packed(codec, lambda out: _write(out, sizes, key, fill))
     body = (
         struct.pack(">hiqqqhii", codec, len(sizes) - 1, 0, 0, _NOTHING, _NOTHING, _NOTHING, len(sizes))
@@ -34,7 +34,7 @@ def batch(codec: int, sizes: list[int], key: bytes = b"bomb", fill: bytes = b"")
 
 
 def oddly(records: bytes) -> bytes:
-    """Packed by gzip with a flag that Java does not look at, and that zlib refuses."""
+    """Return gzip data with a flag that Java ignores and zlib refuses."""
     odd = bytearray(records)
     odd[_HEADER_BYTES + 3] |= 0x20
     struct.pack_into(">I", odd, 17, crc32c.crc32c(odd[21:]))
@@ -80,7 +80,7 @@ def _write(out: Any, sizes: list[int], key: bytes, fill: bytes) -> None:
 
 
 def varint(number: int) -> bytes:
-    """As the record format has it: zigzag, seven bits a byte."""
+    """Return a number as the record format encodes it: zigzag, seven bits a byte."""
     zigzag, out = number * 2 if number >= 0 else -number * 2 - 1, bytearray()
     while zigzag > 127:
         out.append(zigzag & 127 | 128)
@@ -90,7 +90,7 @@ def varint(number: int) -> bytes:
 
 
 def produce(bootstrap: str, topic: str, partition: int, records: bytes) -> int:
-    """Send a batch as it is, to the only broker; Kafka's error code, 0 where it took it."""
+    """Send a batch as it is to the only broker; return Kafka's error code, 0 if it was taken."""
     codes: list[int] = []
 
     def settled() -> bool:

@@ -1,4 +1,4 @@
-"""A real Chromium without a window, driven over its debugging pipe: no package, no port."""
+"""A Chromium without a window, driven over its debugging pipe."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ARGUMENTS = (
 
 
 def program() -> str:
-    """Chromium's path; skips the test where there is none."""
+    """Return the path of Chromium; skip the test if there is none."""
     found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if found is None:
         missing("chromium")
@@ -37,7 +37,7 @@ def program() -> str:
 
 
 class Browser:
-    """One process; each page is a tab of its own."""
+    """One process of Chromium; each page is a tab."""
 
     def __init__(self, profile: Path) -> None:
         arguments = [program(), *_ARGUMENTS, f"--user-data-dir={profile}", "about:blank"]
@@ -73,7 +73,7 @@ class Browser:
         os.close(self._read)
 
     def send(self, method: str, session: str | None = None, **parameters: Any) -> dict[str, Any]:
-        """A command's result; events that come meanwhile are kept."""
+        """Send a command and return its result; events that come meanwhile are kept."""
         self._number += 1
         message: dict[str, Any] = {"id": self._number, "method": method, "params": parameters}
         if session:
@@ -105,7 +105,7 @@ class Browser:
 
 
 class Page:
-    """A tab; `url` is loaded, `events` are what happened in it."""
+    """A tab that has loaded `url`; `events` has what happened in it."""
 
     def __init__(self, browser: Browser, url: str, width: int, height: int, *, dark: bool) -> None:
         self._browser = browser
@@ -130,13 +130,13 @@ class Page:
         return self._browser.send(method, self._session, **parameters)
 
     def evaluate(self, expression: str) -> Any:
-        """The value of a JavaScript expression."""
+        """Return the value of a JavaScript expression."""
         answer = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in answer, (expression, answer["exceptionDetails"])
         return answer["result"].get("value")
 
     def wait(self, expression: str, what: str, seconds: float = 15.0) -> None:
-        """Until an expression is true."""
+        """Wait until a JavaScript expression is true."""
         until = time.monotonic() + seconds
         while not self.evaluate(f"Boolean({expression})"):
             assert time.monotonic() < until, f"waited {seconds:g} s in vain for {what}: {self.text()[:2000]}"
@@ -146,11 +146,11 @@ class Page:
         return str(self.evaluate("document.body.innerText"))
 
     def happened(self, method: str) -> list[dict[str, Any]]:
-        """Parameters of this page's events of a kind."""
+        """Return the parameters of this page's events of a kind."""
         return self._events(lambda event: event.get("method") == method)
 
     def mistakes(self) -> list[Any]:
-        """Exceptions, and what the browser itself complained of: refused scripts, failed requests."""
+        """Return exceptions, refused scripts and failed requests."""
         thrown = self.happened("Runtime.exceptionThrown")
         return thrown + [e for e in self.happened("Log.entryAdded") if e["entry"]["level"] == "error"]
 

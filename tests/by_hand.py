@@ -1,4 +1,4 @@
-"""Rows of records from plain lists."""
+"""Columns of records from plain lists."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def received_rows(
     ipdv_ns: Sequence[int | None],
     flags: Sequence[int] | Bytes,
 ) -> Received:
-    """Rows from plain lists, as a receiver gathers them."""
+    """Return the columns of a record of received messages."""
     return Received.of(
         np.asarray(seq, np.int64),
         np.asarray(intended_ns, np.int64),
@@ -29,10 +29,10 @@ def received_rows(
     )
 
 
-def ledger_rows(runs: Sequence[tuple[int, int, Outcome]]) -> Ledger:
-    """Rows from (first number, length, outcome)."""
+def ledger_rows(ranges: Sequence[tuple[int, int, Outcome]]) -> Ledger:
+    """Return the columns of a ledger from ranges: (first number, length, outcome)."""
     return Ledger(
-        np.asarray([r[0] for r in runs], np.int64),
-        np.asarray([r[1] for r in runs], np.int64),
-        np.asarray([OUTCOMES.index(r[2]) for r in runs], np.uint8),
+        np.asarray([r[0] for r in ranges], np.int64),
+        np.asarray([r[1] for r in ranges], np.int64),
+        np.asarray([OUTCOMES.index(r[2]) for r in ranges], np.uint8),
     )

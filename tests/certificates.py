@@ -19,7 +19,7 @@ class Certificate:
 
 
 class Authority:
-    """Its own certificate is `ca`; what it issues is for loopback unless other hosts are given."""
+    """Issues certificates, for loopback unless hosts are given; `ca` is its own."""
 
     def __init__(self, directory: Path) -> None:
         if shutil.which("openssl") is None:
@@ -44,7 +44,7 @@ class Authority:
     def issue(
         self, name: str, *, hosts: str = "DNS:localhost,IP:127.0.0.1", expired: bool = False
     ) -> Certificate:
-        """A certificate and its key, for both servers and clients."""
+        """Issue a certificate with its key, for servers and clients alike."""
         made = Certificate(self._directory / f"{name}.pem", self._directory / f"{name}.key")
         request, extensions = self._directory / f"{name}.csr", self._directory / f"{name}.ext"
         extensions.write_text(f"subjectAltName={hosts}\n")

@@ -24,7 +24,7 @@ _DEPENDENCY = '<dependency org="{}" name="{}" rev="{}" conf="classic->default" t
 
 
 def jars() -> list[Path]:
-    """Those of the lock, checked; Problem where they cannot be had."""
+    """Return the jars of the lock, checked; raises Problem if one cannot be had."""
     folder = artifacts.cache_folder().with_name("classic")
     rows = [line.split() for line in LOCK.read_text().splitlines()]
     wanted = {Jar.of(ET.fromstring(_DEPENDENCY.format(*where))): sha256 for sha256, *where in rows}  # noqa: S314 -- ours
@@ -42,7 +42,7 @@ def jars() -> list[Path]:
 
 
 class Classic:
-    """A broker called `classic`; `jolokia_url` is where it is asked."""
+    """A broker called `classic`, with Jolokia at `jolokia_url`."""
 
     def __init__(self, gateway: Any, jolokia_port: int) -> None:
         self._gateway = gateway
@@ -81,7 +81,7 @@ class Classic:
 
 @contextmanager
 def running() -> Iterator[Classic]:
-    """One of its own, started; it ends with the block."""
+    """Start a broker that ends with the block."""
     parts, port = artifacts.ensure(), free_port()
     (agent,) = parts.jars("jolokia")
     (py4j,) = pyspark_jars().glob("py4j-*.jar")

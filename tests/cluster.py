@@ -29,7 +29,7 @@ _LOOPBACK = "127.0.0.1"
 
 
 def required() -> set[str]:
-    """The distributions that an installation of deploy/spark_submit/requirements.txt brings."""
+    """Return the distributions that installing deploy/spark_submit/requirements.txt brings."""
     wanted, found = {_name(line) for line in REQUIREMENTS}, set[str]()
     while wanted:
         found.add(name := wanted.pop())
@@ -43,12 +43,12 @@ def _name(requirement: str) -> str:
 
 
 def spelt(name: str) -> str:
-    """As all spellings of a distribution's name are compared."""
+    """Return the normal form of a distribution's name."""
     return re.sub("[-_.]+", "-", name).lower()
 
 
 def make_python(folder: Path) -> Path:
-    """A virtual environment with `required()`, in the versions that are installed here, and nothing else."""
+    """Make a virtual environment with `required()` alone, in the versions that are installed here."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     here, there = (
         Path(sysconfig.get_path("purelib", vars=variables))
@@ -63,7 +63,7 @@ def make_python(folder: Path) -> Path:
 
 
 class Cluster:
-    """One master, and workers of one core each that a test may kill."""
+    """One master, and workers of one core each, which a test may kill."""
 
     def __init__(self, supervisor: Supervisor, *, workers: int, worker_memory: str) -> None:
         self._supervisor = supervisor
@@ -77,11 +77,11 @@ class Cluster:
         ]
 
     def kill_worker(self) -> None:
-        """As a power cut of its machine would: with its executor, and the Python of that."""
+        """Kill a worker with its executor and the Python of that."""
         self._workers[0].kill()
 
     def mend(self) -> None:
-        """Start it again."""
+        """Start a killed worker again."""
         wait_until(lambda: len(self._alive()) < len(self._workers), 120, "the master to miss its worker")
         self._workers[0] = self._supervisor.start(self._workers[0].part)
 

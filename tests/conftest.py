@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from deploy.embedded.network import Network
     from deploy.embedded.programs.artemis import Artemis
     from deploy.embedded.programs.kafka import Kafka
-    from deploy.embedded.programs.secured import Guard
+    from deploy.embedded.programs.security import Security
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts what runs in the background deaf to Ctrl-C, and with it all that tests start.
@@ -35,7 +35,7 @@ _REQUIRE_ALL = os.environ.get("INFLIGHT_REQUIRE_ALL") == "1"
 
 @pytest.fixture(autouse=True)
 def _process() -> Iterator[None]:
-    """Commands called in this process take over its signals and its log, which here are the tests' own."""
+    """Restore signal handlers and logging, which commands called in this process change."""
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     root = logging.getLogger()
     listeners = [*root.handlers]
@@ -52,7 +52,7 @@ def _process() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
-    """A Kafka with no topics: a test makes its own, under a prefix of its own. It must not end it."""
+    """A Kafka without topics. A test makes topics under a prefix of its own, and must not end it."""
     from deploy.embedded.programs.kafka import Kafka  # noqa: PLC0415 -- most test runs do without it
 
     with Kafka.alone(tmp_path_factory.mktemp("kafka")) as running:
@@ -61,7 +61,7 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
 
 @pytest.fixture(scope="session")
 def artemis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Artemis]:
-    """An Artemis that makes queues as they are named. A test must not end it."""
+    """An Artemis that makes queues when they are first used. A test must not end it."""
     from deploy.embedded.programs.artemis import Artemis  # noqa: PLC0415 -- the same
 
     with Artemis.alone(tmp_path_factory.mktemp("artemis")) as running:
@@ -75,38 +75,38 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 
 
 @pytest.fixture(scope="session")
-def guard(authority: Authority, tmp_path_factory: pytest.TempPathFactory) -> Guard:
-    """Server certificate, user and password of `guarded_kafka` and `guarded_artemis`."""
-    from deploy.embedded.programs.secured import Guard  # noqa: PLC0415 -- the same
-    from deploy.embedded.supervise import secret  # noqa: PLC0415 -- the same
+def security(authority: Authority, tmp_path_factory: pytest.TempPathFactory) -> Security:
+    """Server certificate, user and password of `secure_kafka` and `secure_artemis`."""
+    from deploy.embedded.programs.security import Security  # noqa: PLC0415 -- the same
+    from deploy.embedded.supervise import password_files  # noqa: PLC0415 -- the same
 
     server = authority.issue("server")
-    password_file = tmp_path_factory.mktemp("guard") / "password"
-    secret.password(password_file)
-    return Guard(ca=authority.ca, cert=server.cert, key=server.key, password_file=password_file)
+    password_file = tmp_path_factory.mktemp("security") / "password"
+    password_files.password(password_file)
+    return Security(ca=authority.ca, cert=server.cert, key=server.key, password_file=password_file)
 
 
 @pytest.fixture(scope="session")
-def guarded_kafka(guard: Guard, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
-    """A Kafka that can also be reached by TLS and SCRAM-SHA-512 or PLAIN, at `guarded_bootstrap`."""
+def secure_kafka(security: Security, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
+    """A Kafka that can also be reached by TLS and SCRAM-SHA-512 or PLAIN, at `secure_bootstrap`."""
     from deploy.embedded.programs.kafka import Kafka  # noqa: PLC0415 -- the same
 
-    with Kafka.alone(tmp_path_factory.mktemp("guarded-kafka"), guard=guard) as running:
+    with Kafka.alone(tmp_path_factory.mktemp("secure-kafka"), security=security) as running:
         yield running
 
 
 @pytest.fixture(scope="session")
-def guarded_artemis(guard: Guard, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Artemis]:
-    """An Artemis that can also be reached by TLS and PLAIN, at `guarded_url`."""
+def secure_artemis(security: Security, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Artemis]:
+    """An Artemis that can also be reached by TLS and PLAIN, at `plain_url`."""
     from deploy.embedded.programs.artemis import Artemis  # noqa: PLC0415 -- the same
 
-    with Artemis.alone(tmp_path_factory.mktemp("guarded-artemis"), guard=guard) as running:
+    with Artemis.alone(tmp_path_factory.mktemp("secure-artemis"), security=security) as running:
         yield running
 
 
 @pytest.fixture(scope="session")
 def router_line(artemis: Artemis, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
-    """Stand-ins A - B - C, with `artemis` by C. Who kills one starts it again and waits for the whole."""
+    """Stand-ins A - B - C, with `artemis` at C. A test that kills one starts it again and waits for it."""
     from deploy.embedded.network import Network  # noqa: PLC0415 -- the same
     from deploy.embedded.supervise.supervisor import Supervisor  # noqa: PLC0415 -- the same
 
@@ -116,7 +116,7 @@ def router_line(artemis: Artemis, tmp_path_factory: pytest.TempPathFactory) -> I
 
 @pytest.fixture(scope="session")
 def grafana_home() -> Iterator[None]:
-    """Lets programs.grafana find one: if need be, that of the developers' tools beside the project."""
+    """Lets programs.grafana find a Grafana, if need be the developers' one beside the project."""
     from deploy.embedded.programs import grafana  # noqa: PLC0415 -- the same
 
     with pytest.MonkeyPatch.context() as patch:
@@ -129,7 +129,7 @@ def grafana_home() -> Iterator[None]:
 
 
 def _unpacked(archive: Path) -> Path:
-    """Where the tool itself would unpack it, for it to be done once."""
+    """Unpack it once, into the folder that the developers' tool uses, and return that."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "inflight-tools"
     home = cache / "grafana"
     if not os.access(home / "bin" / "grafana", os.X_OK):
@@ -160,7 +160,7 @@ def pytest_make_collect_report(
 
 
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
-    """Where everything has to run, a skipped test is a failed one; an expected failure stays what it is."""
+    """With INFLIGHT_REQUIRE_ALL=1 let a skipped test fail; an expected failure stays one."""
     if _REQUIRE_ALL and report.skipped and not hasattr(report, "wasxfail"):
         reason = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
         if OPTIONAL in reason:

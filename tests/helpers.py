@@ -1,4 +1,4 @@
-"""What tests of every part need: `from helpers import free_port, wait_until`."""
+"""Helpers for tests of all parts: `from helpers import free_port, wait_until`."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ T = TypeVar("T")
 
 
 def wait_until(condition: Callable[[], T], seconds: float, what: str, *, every_seconds: float = 0.05) -> T:
-    """The first true value of the condition; fails the test, saying `what` was waited for, after `seconds`.
+    """Return the first true value of the condition; fail the test, naming `what`, after `seconds`.
 
-    A condition that raises is not met yet; the last exception is told with the failure.
+    A condition that raises counts as not met; the last exception is told with the failure.
     """
     deadline = time.monotonic() + seconds
     last: object = None
@@ -28,7 +28,7 @@ def wait_until(condition: Callable[[], T], seconds: float, what: str, *, every_s
             last = value = condition()
             if value:
                 return value
-        except Exception as e:  # noqa: BLE001 -- whatever is not there yet may be told in any way
+        except Exception as e:  # noqa: BLE001 -- what is not there yet may raise anything
             last = e
         if time.monotonic() > deadline:
             pytest.fail(f"waited {seconds:g} s in vain for {what}; at last it was {last!r}")
@@ -36,7 +36,7 @@ def wait_until(condition: Callable[[], T], seconds: float, what: str, *, every_s
 
 
 def missing(program: str) -> None:
-    """Skip the test for want of a program; fail it where INFLIGHT_REQUIRE_ALL=1 asks for all."""
+    """Skip a test whose program is missing; fail it if INFLIGHT_REQUIRE_ALL=1."""
     text = f"needs {program}, which is not on this machine"
     if os.environ.get("INFLIGHT_REQUIRE_ALL") == "1":
         pytest.fail(text)
@@ -47,5 +47,5 @@ OPTIONAL = "optional: "
 
 
 def optional(program: str) -> None:
-    """Skip the test for want of a program that no package brings; INFLIGHT_REQUIRE_ALL=1 lets this pass."""
+    """Skip a test whose program is missing and in no package, even if INFLIGHT_REQUIRE_ALL=1."""
     pytest.skip(f"{OPTIONAL}{program} is not on this machine")

@@ -1,4 +1,4 @@
-"""An HTTP server that answers as it is told, where a real broker will not: `FakeJolokia(answer)`."""
+"""An HTTP server with answers that a real broker does not give: `FakeJolokia(answer)`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Answer = Callable[[Any], tuple[int, Any]]
 
 
 class FakeJolokia:
-    """Listens on a free port until closed; keeps what it was asked."""
+    """Listens on a free port until closed, and keeps the requests."""
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
@@ -39,7 +39,7 @@ class FakeJolokia:
                 self.wfile.write(data)
 
             def log_message(self, *_: Any) -> None:
-                """Say nothing."""
+                """Log nothing."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True

@@ -46,7 +46,7 @@ MAY_BE_MISSING = {
 
 
 def panels() -> Iterator[tuple[str, str]]:
-    """Name and expression, with something for each variable."""
+    """Return name and expression of each panel's query, with a value for each variable."""
     for board in build.dashboards().values():
         for query in queries(board):
             expression = fill(query.expression)
@@ -68,7 +68,7 @@ def _rules(file: Path) -> Iterator[tuple[str, str]]:
 
 
 def ask(prometheus_url: str, expression: str) -> list[Any]:
-    """What Prometheus found in the last ten minutes; whatever it refuses raises.
+    """Return what Prometheus finds in the last ten minutes; raises if it refuses the query.
 
     A range, for what is told of the newest window is gone when nothing is sent any more.
     """

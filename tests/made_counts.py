@@ -42,7 +42,7 @@ class Made:
         return generate_latest(self.registry).decode() + self.exporter.render()
 
     def values(self, name: str) -> dict[str, float]:
-        """By the labels beside mesh and path, as they stand."""
+        """Return the values by the text of the labels other than mesh and path."""
         found = {}
         for line in self.text().splitlines():
             if line.startswith((f"inflight_{name}{{", f"inflight_{name} ")):

@@ -27,7 +27,10 @@ slos:
 
 
 class Served:
-    """Rows go in through `exporter`; to be closed, and it may be served again on the same port."""
+    """An exporter and its server; feed `exporter`, and close this at the end.
+
+    It may be served again on the same port.
+    """
 
     def __init__(self) -> None:
         self.port = free_port()
@@ -35,7 +38,7 @@ class Served:
         self.start()
 
     def start(self) -> None:
-        """With nothing counted yet."""
+        """Replace the exporter by a new one, which has counted nothing."""
         registry = CollectorRegistry()
         self.exporter = Exporter(self.config, registry)
         self._server = serve_results(self.exporter, registry, f"127.0.0.1:{self.port}")
@@ -50,7 +53,7 @@ class Served:
         return text
 
     def metric(self, name: str, **labels: str) -> float:
-        """Of the one series with these labels among others."""
+        """Return the value of the one series that has these labels among its own."""
         for line in self.get("/metrics").splitlines():
             if line.startswith(f"inflight_{name}{{") and all(f'{k}="{v}"' in line for k, v in labels.items()):
                 return float(line.rsplit(" ", 1)[1])
@@ -63,7 +66,7 @@ class Served:
         self.exporter.apply_broker(_record(target, entity, rows, poll))
 
     def put_line(self, *, b_up: bool = True) -> None:
-        """Routers A, B and C in a line, and a broker with two queues."""
+        """Feed a poll of routers A, B and C in a line, and of a broker with two queues."""
         routers = [{"kind": "router", "router": name, "up": b_up or name != "B"} for name in "ABC"]
         routers[2]["reason"] = None if b_up else "cut off from A"
         edges = [{"kind": "edge", "source": a, "target": b, "up": b_up, "cost": 1} for a, b in ("AB", "BC")]
@@ -81,7 +84,7 @@ class Served:
 
 
 def recent() -> int:
-    """The number of the window that ended last: rows of it are fresh."""
+    """Return the number of the window that ended last, whose rows are fresh."""
     return (time.time_ns() - START) // LENGTH - 1
 
 

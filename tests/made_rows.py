@@ -15,7 +15,7 @@ LENGTH = 5 * SECOND
 
 
 def latency(values_ns: Sequence[int]) -> Latency | None:
-    """Of these values, by the hdrhistogram package."""
+    """Return the latency of these values, computed by the hdrhistogram package."""
     if not values_ns:
         return None
     histogram = HdrHistogram(1, 3_600 * SECOND, 3)
@@ -36,8 +36,21 @@ def latency(values_ns: Sequence[int]) -> Latency | None:
     }
 
 
+def _about(path: str) -> dict[str, Any]:
+    """Return the fields that rows of both kinds begin with."""
+    return {
+        "v": 1,
+        "mesh": "prod",
+        "path": path,
+        "address": f"inflight/{path}",
+        "source": "east",
+        "target": "west",
+        "presettled": False,
+    }
+
+
 def window(path: str = "east-west", number: int = 0, **fields: Any) -> WindowRow:
-    """The path's window of this number; `values_ns` are the latencies of what was received.
+    """Return the row of a path's window by number; `values_ns` are latencies of received messages.
 
     `lost`, `refused` and `unobserved` are counts; any field of the row may be given as it is.
     """
@@ -46,14 +59,7 @@ def window(path: str = "east-west", number: int = 0, **fields: Any) -> WindowRow
     unobserved = fields.pop("unobserved", 0)
     received = len(values_ns)
     sent = received + lost + refused + unobserved
-    row: dict[str, Any] = {
-        "v": 1,
-        "mesh": "prod",
-        "path": path,
-        "address": f"inflight/{path}",
-        "source": "east",
-        "target": "west",
-        "presettled": False,
+    row: dict[str, Any] = _about(path) | {
         "window_start_ns": START + number * LENGTH,
         "window_ns": LENGTH,
         "rules": "0a1b2c3d",
@@ -103,16 +109,9 @@ def window(path: str = "east-west", number: int = 0, **fields: Any) -> WindowRow
 
 
 def live(path: str = "east-west", number: int = 0, **fields: Any) -> LiveRow:
-    """What is known in the window of this number, three seconds into it."""
+    """Return the live row three seconds after the begin of the window of this number."""
     start_ns = START + number * LENGTH
-    row: dict[str, Any] = {
-        "v": 1,
-        "mesh": "prod",
-        "path": path,
-        "address": f"inflight/{path}",
-        "source": "east",
-        "target": "west",
-        "presettled": False,
+    row: dict[str, Any] = _about(path) | {
         "at_ns": start_ns + 3 * SECOND,
         "window_start_ns": start_ns,
         "window_ns": LENGTH,

@@ -1,4 +1,4 @@
-"""Probes in the test's own process, and what the accounting says: `from measured import Measured`."""
+"""Probes in the test's own process, with the accounting: `from measured import Measured`."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from streaming.accounting import Accountant
 
 
 def parse(text: str) -> tuple[Any, dict[str, paths.Path]]:
-    """A config without its first lines, and its paths."""
+    """Parse a config that lacks its first lines; return it and its paths."""
     config = load.parse("version: 1\nsite: test\n" + text, "test")
     return config, paths.resolve(config)
 
 
-class Books:
+class Accounted:
     """Records as they come, and the rows that the accounting makes of them."""
 
     def __init__(self, known: dict[str, paths.Path]) -> None:
@@ -44,7 +44,7 @@ class Books:
         return [row for (name, _), row in sorted(self._rows.items()) if name == path]
 
     def total(self, path: str) -> Counter[str]:
-        """Classes and the counts beside them, over all windows; checks that the classes add up."""
+        """Return the sums of all counts over all windows; check that the classes add up."""
         total: Counter[str] = Counter()
         for row in self.rows(path):
             assert sum(row["classes"].values()) == row["sent"]
@@ -71,7 +71,7 @@ class Books:
 
 
 class Measured:
-    """Starts at once; `finish` ends it, and then `rows` are all final."""
+    """A prober that starts at once; after `finish` all `rows` are final."""
 
     def __init__(
         self,
@@ -79,14 +79,14 @@ class Measured:
         *,
         send: bool = True,
         receive: bool = True,
-        books: Measured | None = None,
+        shared_with: Measured | None = None,
         **settings: Any,
     ) -> None:
-        """With `books`, records go to the accounting of another one: the two are ends of the same paths."""
+        """With `shared_with`, records go to the accounting of another one, with other ends of the paths."""
         config, self.paths = parse(text)
-        self.books: Books = books.books if books else Books(self.paths)
+        self.accounted: Accounted = shared_with.accounted if shared_with else Accounted(self.paths)
         everything = list(self.paths.values())
-        self._sink = DirectSink(self.books.take)
+        self._sink = DirectSink(self.accounted.take)
         self.prober = Prober(
             everything if send else [],
             everything if receive else [],
@@ -94,13 +94,13 @@ class Measured:
             self._sink,
             Settings(**{"site": "test", "linger_seconds": 5.0, **settings}),
         )
-        self.rows, self.total, self.flags = self.books.rows, self.books.total, self.books.flags
+        self.rows, self.total, self.flags = self.accounted.rows, self.accounted.total, self.accounted.flags
         self.prober.start()
         self._over = False
 
     @property
     def records(self) -> list[records.Record]:
-        return self.books.records
+        return self.accounted.records
 
     @property
     def sent(self) -> int:
@@ -114,7 +114,7 @@ class Measured:
         wait_until(lambda: self.sent >= count, seconds, f"{count} messages to be sent")
 
     def wait_finished(self, seconds: float = 60) -> None:
-        """Until all schedules are at their end."""
+        """Wait until all schedules are at their end."""
         wait_until(
             lambda: self.prober.senders and all(end.sender.finished for end in self.prober.senders),
             seconds,

@@ -1,4 +1,4 @@
-"""Peers that tests connect to, of the kinds that nobody wants to have."""
+"""Peers that misbehave, for tests to connect to."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from proton import Condition, Connection, Endpoint, Transport
 
 
 class Peer(threading.Thread):
-    """Takes connections, and serves each in a thread of its own."""
+    """Accepts connections and serves each in a thread."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
@@ -37,7 +37,7 @@ class Peer(threading.Thread):
 
 
 class Between(Peer):
-    """Passes bytes on between probes and a router, as `_filter` lets it."""
+    """Passes bytes on between probes and a router, changed by `_filter`."""
 
     def __init__(self, port: int) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class Between(Peer):
         self.cut = False  # the connections end
 
     def _filter(self) -> Callable[[bytes], bytes]:
-        """For one connection: what to pass on instead; nothing cuts it."""
+        """Make the filter of one connection: it returns what to pass on; empty bytes cut the connection."""
         raise NotImplementedError
 
     def _serve(self, client: socket.socket) -> None:
@@ -69,7 +69,7 @@ class Between(Peer):
 
 
 class Dripping(Peer):
-    """Says something at once, and something else again and again, for ever; it reads nothing."""
+    """Writes something at once, and something else again and again; reads nothing."""
 
     def __init__(self, first: bytes, again: bytes, pause_seconds: float = 0.02) -> None:
         super().__init__()
@@ -84,7 +84,7 @@ class Dripping(Peer):
 
 
 class Evil(Peer):
-    """A peer whose name is no UTF-8, or its reason to close each connection; it answers no attach."""
+    """A peer whose name, or whose reason to close each connection, is not UTF-8; it answers no attach."""
 
     def __init__(self, place: str) -> None:
         super().__init__()
@@ -117,7 +117,7 @@ class Evil(Peer):
 
 
 class Phased(Peer):
-    """A peer that answers so far and no further: then it closes the socket, or stands still."""
+    """A peer that answers up to a point, and then closes the socket or stands still."""
 
     PHASES = ("nothing", "header", "open", "begin", "attach", "credit")
 
@@ -146,7 +146,7 @@ class Phased(Peer):
             self._kept.append(client)
 
     def _answer(self, engine: Connection) -> bool:
-        """Whether the other side is at what this peer answers last."""
+        """Whether the other side has sent what this peer answers last."""
         if self._last >= self.PHASES.index("open"):
             engine.open()
         session = engine.session_head(Endpoint.REMOTE_ACTIVE)
@@ -164,7 +164,7 @@ class Phased(Peer):
 
 
 class Babbler(Peer):
-    """A peer that says what is no AMQP to whoever connects, and closes or does not."""
+    """A peer that writes what is not AMQP to each connection, and closes it or not."""
 
     def __init__(self, words: bytes) -> None:
         super().__init__()

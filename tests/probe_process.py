@@ -1,4 +1,4 @@
-"""`inflight probe` as a process, and what it wrote: `from probe_process import ProbeProcess, written`."""
+"""`inflight probe` as a process, its records and their rows: `from probe_process import ProbeProcess`."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from pathlib import Path
 from helpers import free_port, wait_until
 from kafka import KafkaConsumer
 
-from collectors.config import load
+from collectors.config import load, paths
 from collectors.contract.record_codec import decode
 from collectors.contract.records import Record
 from collectors.contract.topics import SAMPLES
+from collectors.contract.window_rows import WindowRow, decode_window
 from collectors.kafka import client
 from deploy.embedded import http
+from streaming.accounting import Accountant
 
 Written = tuple[Record, bytes, int]  # the record, its bytes, Kafka's append time in ns
 
@@ -25,7 +27,7 @@ def command(config: Path, *options: str) -> list[str]:
 
 
 class ProbeProcess:
-    """Runs from the beginning; `end` stops it."""
+    """A process of `inflight probe`, started at once."""
 
     def __init__(self, config: Path, *options: str) -> None:
         self._port = free_port()
@@ -36,7 +38,7 @@ class ProbeProcess:
         return http.get(f"http://127.0.0.1:{self._port}/metrics")
 
     def count(self, outcome: str) -> int:
-        """By its own count, over all ends."""
+        """Return the number of messages with this outcome, by its own metrics, over all ends."""
         lines = [line for line in self.metrics().splitlines() if f'outcome="{outcome}"' in line]
         return sum(int(float(line.rpartition(" ")[2])) for line in lines)
 
@@ -44,7 +46,7 @@ class ProbeProcess:
         wait_until(lambda: self.count(outcome) >= count, 60, f"{count} messages {outcome}")
 
     def wait_ready(self) -> None:
-        """Until all its ends are at work."""
+        """Wait until all its ends are ready."""
         wait_until(lambda: http.get(f"http://127.0.0.1:{self._port}/-/ready") or True, 60, "all ends")
 
     def end(self, number: signal.Signals) -> int:
@@ -53,7 +55,7 @@ class ProbeProcess:
 
 
 def written(config: Path) -> list[Written]:
-    """All records, path by path in their order."""
+    """Return all records in the topic, each path's in their order."""
     settings = load.load(config).kafka
     assert settings is not None
     consumer = KafkaConsumer(
@@ -66,3 +68,15 @@ def written(config: Path) -> list[Written]:
     found = [(decode(m.value), m.value, m.timestamp * 1_000_000) for m in consumer]
     consumer.close()
     return found
+
+
+def final_rows(config: Path, records: list[Written]) -> list[WindowRow]:
+    """Return the last revision of each window of one path, in order; no record may be a dead letter."""
+    rules = {name: path.rules for name, path in paths.resolve(load.load(config)).items()}
+    accountant, newest = Accountant(rules.__getitem__), {}
+    for record, data, append_ns in records:
+        fed = accountant.feed(data, append_ns, record.header.path)
+        assert fed.dead_letter is None, fed.dead_letter
+        for row in map(decode_window, fed.rows):
+            newest[row["window_start_ns"]] = row
+    return [newest[start_ns] for start_ns in sorted(newest)]

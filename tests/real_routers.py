@@ -1,4 +1,4 @@
-"""A line of real routers, for each program that there is on the PATH."""
+"""A line of real routers, for each program on the PATH."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ each_program = {"params": PROGRAMS, "ids": [program.name for program in PROGRAMS
 
 
 def wanted(program: Program) -> Program:
-    """The program; skips the test where it is not on the PATH."""
+    """The program of a router; skips the test if it is not on the PATH."""
     if shutil.which(program.name) is None:
         optional(program.name)
     return program
@@ -27,7 +27,7 @@ def wanted(program: Program) -> Program:
 
 @contextmanager
 def real_line(program: Program, directory: Path, **parts: Any) -> Iterator[Network]:
-    """A - B - C, of that program alone."""
+    """Routers A - B - C, all of that program."""
     wanted(program)
     with pytest.MonkeyPatch.context() as patch, Supervisor(directory) as supervisor:
         patch.setattr("deploy.embedded.network.real_program", lambda: program)

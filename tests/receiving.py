@@ -10,10 +10,10 @@ from proton.utils import BlockingConnection
 
 
 class Receiving:
-    """Takes what comes, in a thread of its own, until the end of the block."""
+    """Receives and counts messages, in a thread, until the end of the block."""
 
     def __init__(self, url: str, address: str | None) -> None:
-        """Without an address the peer makes one up."""
+        """Without an address the link has one that the peer makes."""
         self.count = 0
         self.address = address
         self._url = url

@@ -1,4 +1,4 @@
-"""A network that can fail in ways that no program does: `from relay import Relay`."""
+"""A network that can fail: `from relay import Relay`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Self
 
 
 class Relay:
-    """Passes on what comes to `port`, both ways, until told otherwise. `with` it."""
+    """A context manager that passes on what comes to `port`, both ways, until told otherwise."""
 
     def __init__(self, target_port: int = 0) -> None:
-        """To port 0 nothing gets through: connections are taken, and that is all."""
+        """With port 0 connections are accepted, and nothing is passed on."""
         self._server = socket.create_server(("127.0.0.1", 0))
         self.port = int(self._server.getsockname()[1])
         self._target_port = target_port
@@ -34,18 +34,18 @@ class Relay:
             sock.close()
 
     def hold(self) -> None:
-        """As if the server were stopped: the kernel takes connections and bytes, which wait."""
+        """Let connections and bytes wait, as if the server were stopped."""
         self._flowing.clear()
 
     def go_on(self) -> None:
         self._flowing.set()
 
     def lose(self) -> None:
-        """Connections that are there are forgotten: nothing gets through, and nobody tells either side."""
+        """Pass nothing on over the connections that there are, without telling either side."""
         self._lost.update(self.sockets)
 
     def slow(self, seconds_a_piece: float) -> None:
-        """Each kB takes so long."""
+        """Let each kB take so many seconds."""
         self._seconds_a_piece = seconds_a_piece
 
     def _take(self) -> None:

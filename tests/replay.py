@@ -1,4 +1,4 @@
-"""The captures as a mesh that answers: what real routers said, cut to the attributes asked for."""
+"""A mesh that answers with captured replies of real routers, cut to the attributes asked for."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Replay:
         self.silent: set[str] = set()
 
     def rows(self, router: str, entity: str) -> list[dict[str, Any]]:
-        """A copy of an entity's rows by attribute name."""
+        """Return a copy of an entity's rows, by attribute name."""
         body = self.capture[router][entity]["body"]
         return [dict(zip(body["attributeNames"], row, strict=True)) for row in copy.deepcopy(body["results"])]
 
@@ -47,12 +47,12 @@ class Replay:
         body["results"] = [[row[name] for name in body["attributeNames"]] for row in rows]
 
     def tell(self, router: str, entity: str, row: dict[str, Any]) -> None:
-        """One row in the entity's place, with names of its own; where it is empty, no such type is known."""
+        """Put one row in the place of an entity's; with an empty row the type is unknown."""
         body = {"attributeNames": [*row], "results": [[*row.values()]]}
         self.capture[router][entity] = {"properties": {"statusCode": 200 if row else 400}, "body": body}
 
     def without(self, router: str, entity: str, name: str) -> None:
-        """As a version that does not know the attribute."""
+        """Remove an attribute, as in a version that does not know it."""
         rows = self.rows(router, entity)
         self.capture[router][entity]["body"]["attributeNames"].remove(name)
         self.replace(router, entity, rows)
@@ -103,7 +103,7 @@ def play(
     at_once: int = 1000,
     now_ns: int = 1,
 ) -> None:
-    """Answer everything; `change` makes of a good answer what is to come instead."""
+    """Answer all requests; `change` returns what to answer instead of a good reply."""
     while requests := polling.take(0, at_once):
         for tag, request in requests:
             message = Message()
@@ -114,7 +114,7 @@ def play(
 
 
 def look(replay: Replay, router: str, steady_ns: int = 0) -> RouterView:
-    """The view of one router of a replayed mesh."""
+    """Return the view of one router of a replayed mesh."""
     polling = Poll(schema.DISPATCH, {}, itertools.count())
     play(replay, polling, now_ns=steady_ns)
     return view(polling.asked[router], 1_800_000_000_000_000_000, steady_ns)

@@ -1,4 +1,4 @@
-"""What tests of dashboards know of the servers that they share."""
+"""The servers that tests of dashboards share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Running:
-    """Where Grafana and Prometheus are; the token is of a service account with the role Admin."""
+    """URLs of Grafana and Prometheus, and the token of a service account with the role Admin."""
 
     grafana_url: str
     prometheus_url: str

@@ -1,4 +1,4 @@
-"""A management node that answers what it is told to: real replies, late ones, broken ones, none."""
+"""A management node with scripted answers: real replies, late ones, broken ones, none."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Script = Callable[[Message], list[Message | bytes]]
 
 
 class ScriptedNode(MessagingHandler):
-    """Listens on a free port, unless told which; requests go to `script`, its answers to the sender."""
+    """Listens on a port; requests go to `script`, whose answers go to the sender."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class ScriptedNode(MessagingHandler):
 
 
 def reply(request: Message, body: Any, status: int = 200, description: str = "OK") -> Message:
-    """A reply as a router makes it."""
+    """Return a reply as a router makes it."""
     return Message(
         address=request.reply_to,
         correlation_id=request.correlation_id,

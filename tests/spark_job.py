@@ -1,4 +1,4 @@
-"""What tests of the Spark job share: topics filled and read, and what must be found in them."""
+"""Helpers for tests of the Spark job: filling topics, reading them, expected rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RULES = Rules(5 * SECOND_NS, 10 * SECOND_NS, 60 * SECOND_NS, 900 * SECOND_NS)
 
 
 def produce(bootstrap: str, topic: str, records: Iterable[tuple[str, bytes]]) -> int:
-    """Send records by path, as the sink does; how many there were."""
+    """Send records by path, as the sink does; return how many."""
     producer = KafkaProducer(
         bootstrap_servers=bootstrap, compression_type="lz4", linger_ms=20, batch_size=1 << 20, acks="all"
     )
@@ -39,7 +39,7 @@ def produce(bootstrap: str, topic: str, records: Iterable[tuple[str, bytes]]) ->
 
 
 def consume(bootstrap: str, topic: str) -> Iterator[Any]:
-    """All that is in the topic now, each partition in its order."""
+    """Return all that is in the topic now, each partition in its order."""
     consumer = BoundedConsumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest", group_id=None)
     try:
         parts = [
@@ -57,7 +57,7 @@ def consume(bootstrap: str, topic: str) -> Iterator[Any]:
 
 
 def expected(bootstrap: str, topic: str, rules: Rules = RULES) -> list[bytes]:
-    """The final rows of in-process accounting over the same topic, partition by partition."""
+    """Return the final rows of the accounting in process over the same topic."""
     by_partition: dict[int, Accountant] = {}
     found = []
     for message in sorted(consume(bootstrap, topic), key=lambda m: (m.partition, m.offset)):
@@ -68,7 +68,7 @@ def expected(bootstrap: str, topic: str, rules: Rules = RULES) -> list[bytes]:
 
 
 def window_rows(bootstrap: str, topic: str) -> tuple[list[bytes], int]:
-    """The rows in the windows topic, each identity once, and how many repeats of them there were.
+    """Return the rows in the windows topic, each identity once, and the number of repeats.
 
     Two rows with one identity that differ are a failure.
     """
@@ -84,19 +84,19 @@ def window_rows(bootstrap: str, topic: str) -> tuple[list[bytes], int]:
 
 
 def batches(checkpoint: Path) -> int:
-    """How many are committed, of all lanes."""
+    """Return how many batches all lanes have committed."""
     lanes = [folder.glob("[0-9]*") for folder in checkpoint.glob("accounting-*/commits")]
     return sum(max((int(file.name) for file in lane), default=-1) + 1 for lane in lanes)
 
 
 def letters(bootstrap: str, topic: str) -> list[dict[str, Any]]:
-    """The dead letters."""
+    """Return the dead letters in the topic."""
     return [json.loads(message.value) for message in consume(bootstrap, topic)]
 
 
 @contextmanager
 def quick_session() -> Iterator[SparkSession]:
-    """A local session of the job's kind."""
+    """Return a local Spark session with the job's settings."""
     session = job.session(artifacts.ensure().jars("spark"), local_heap="768m")
     try:
         yield session

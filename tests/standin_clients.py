@@ -1,4 +1,4 @@
-"""Stand-ins as processes, and one container with any number of clients of them, for tests."""
+"""Stand-ins as processes, and AMQP clients of them, all in one container."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _libc = ctypes.CDLL(None)
 
 
 def _die_with_parent() -> None:
-    """A test run that is killed leaves no router behind."""
+    """Let the kernel end the stand-in when the test run is killed."""
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class StandIn:
-    """One process; `restart` comes back on the same port."""
+    """One process; `start` after its end brings it back on the same port."""
 
     def __init__(self, directory: Path, name: str, *options: str) -> None:
         self.name = name
@@ -87,7 +87,7 @@ class Outgoing:
         self.outcomes: list[int] = []
 
     def send(self, count: int = 1, **fields: Any) -> None:
-        """Send as soon as there is credit for each."""
+        """Send messages, each as soon as there is credit."""
         for number in range(count):
             self.clients.wait(lambda: self.link.credit > 0, f"credit for message {number}")
             self.link.send(proton.Message(**{"id": number, "body": f"body {number}", **fields}))
@@ -133,7 +133,7 @@ class Clients(MessagingHandler):
         self.wait(lambda: end.link in self.detached, "answer to the detach")
 
     def pump(self, seconds: float) -> None:
-        """Let things happen for a while, where the point is that something does not."""
+        """Process events for a while, to see that something does not happen."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             self.container.process()
@@ -217,7 +217,7 @@ class Clients(MessagingHandler):
 
 
 class Requester:
-    """A management client as simple as it gets: one request after another."""
+    """A management client that sends one request after another."""
 
     def __init__(self, clients: Clients, port: int) -> None:
         self._clients = clients
@@ -249,7 +249,7 @@ class Requester:
         return [dict(zip(body["attributeNames"], row, strict=True)) for row in body["results"]]
 
     def knows(self, key: str, *, here: int = 0, elsewhere: int = 0, node: str = "$management") -> None:
-        """Wait until a router knows an address's consumers at itself and the routers with others."""
+        """Wait until a router knows so many consumers of its own, and so many routers with others."""
 
         def known() -> bool:
             rows = self.rows("org.apache.qpid.dispatch.router.address", node)

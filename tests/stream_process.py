@@ -12,7 +12,7 @@ from helpers import wait_until
 
 
 class Stream:
-    """Started and ended by a test."""
+    """`inflight stream`, started and ended by a test."""
 
     def __init__(self, config: Path, checkpoint: Path, log: Path, *options: str) -> None:
         self._argv = [
@@ -52,7 +52,7 @@ class Stream:
         return False
 
     def stop(self) -> None:
-        """Ask it to end, as Ctrl-C does: it does so by itself."""
+        """Ask it to end, as Ctrl-C does."""
         assert self._process is not None
         self._process.send_signal(signal.SIGINT)
         assert self._process.wait(20) == 0

@@ -1,4 +1,4 @@
-"""Records of paths that never ran, as probes would have written them: for tests and benchmarks of the job."""
+"""Made records, as probes would write them, for tests and benchmarks of the job."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Flow:
     size_bytes: int = 256
 
     def records(self, seconds: int, *, bye: bool = False, first_second: int = 0) -> Iterator[bytes]:
-        """Each second: the receiver's samples, then the sender's ledger."""
+        """Yield records second by second: the receiver's, then the sender's ledger."""
         for second in range(first_second, seconds):
             yield from self.second(second, last=bye and second == seconds - 1)
 
     def second(self, second: int, *, last: bool = False) -> Iterator[bytes]:
-        """What both ends write about one second; `second` counts from the start."""
+        """Return what both ends write about one second, counted from the start."""
         at = self.start_second + second
         first = second * self.rate
         seq = np.arange(first, first + self.rate, dtype=np.int64)

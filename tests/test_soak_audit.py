@@ -50,13 +50,13 @@ ROW = {
 
 
 def _found(network: tuple[tuple[int, int], ...], **changed: Any) -> list[str]:
-    books, junk = _audit.read_samples(RECORDS)
+    records, junk = _audit.read_samples(RECORDS)
     assert junk == 1
     older = {**ROW, "revision": 0, "classes": dict.fromkeys(CLASSES, 0)}
     rows = [older, {**ROW, "classes": CLASSES, **changed}, older]
     newest = _audit.newest_rows(json.dumps(row).encode() for row in rows)
     disturbed = _audit.Disturbed(network, ())
-    return _audit.faults_of("p", books["p"], newest["p"], disturbed, 8 * SECOND)
+    return _audit.faults_of("p", records["p"], newest["p"], disturbed, 8 * SECOND)
 
 
 def test_rows_that_are_right_are_left_alone() -> None:

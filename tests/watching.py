@@ -1,4 +1,4 @@
-"""A collector in a thread, and what comes of it."""
+"""A collector in a thread, its records and its metrics."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Make = Callable[[Outlet, Stop, Callable[[Any], None]], Any]
 
 
 class Watching:
-    """Runs what `make` makes until `close`; `labels` are those that all its metrics have."""
+    """Runs the collector that `make` returns until `close`; all its metrics have `labels`."""
 
     def __init__(self, make: Make, kind: str, name: str, labels: dict[str, str]) -> None:
         self._kind, self._name, self._labels = kind, name, labels
@@ -51,7 +51,7 @@ class Watching:
 
 @contextmanager
 def all_closed(make: Callable[..., Watching]) -> Iterator[Callable[..., Watching]]:
-    """The same function, whose every result is closed with the block."""
+    """Yield `make`, wrapped so that each result is closed at the end of the block."""
     started: list[Watching] = []
 
     def start(**config: Any) -> Watching:

@@ -1,4 +1,4 @@
-"""What the probes wrote down, against what became of it in final rows: the demonstration's own audit."""
+"""Compares what probes sent, by their ledgers, with what final rows say became of it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
-class PathBooks:
-    """One path: what its ledgers say was sent, and the classes of its final rows as last revised."""
+class PathTotals:
+    """One path: the messages sent by its ledgers, and the counts in the last revisions of its final rows."""
 
     ledger_sent: int
     sent: int
@@ -33,7 +33,7 @@ class PathBooks:
 
     @property
     def unaccounted(self) -> int:
-        """Messages sent that no final row covers, or that nobody watched for."""
+        """Messages that no final row covers, or that no receiver watched for."""
         return abs(self.ledger_sent - self.sent) + self.unobserved
 
     def as_dict(self) -> dict[str, int]:
@@ -41,20 +41,20 @@ class PathBooks:
 
 
 @dataclass(frozen=True, slots=True)
-class Books:
-    """All paths, and how many records of both topics were no use."""
+class Totals:
+    """All paths, and the number of unusable records in both topics."""
 
-    paths: dict[str, PathBooks]
+    paths: dict[str, PathTotals]
     junk: int
 
     @property
-    def balanced(self) -> bool:
-        """Whether everything sent is in final rows."""
-        return all(book.ledger_sent == book.sent for book in self.paths.values())
+    def complete(self) -> bool:
+        """Whether final rows cover everything sent."""
+        return all(totals.ledger_sent == totals.sent for totals in self.paths.values())
 
 
-def read(bootstrap: str, prefix: str) -> Books:
-    """The books of every path, from the two topics alone: no part of the pipeline is asked."""
+def read(bootstrap: str, prefix: str) -> Totals:
+    """Return the totals of every path, from the two topics alone."""
     junk = Counter[str]()
     samples = _values(bootstrap, topics.SAMPLES.name(prefix))
     sent = numbers_sent(_each(samples, record_codec.decode, junk))
@@ -64,37 +64,37 @@ def read(bootstrap: str, prefix: str) -> Books:
         if key not in final or final[key].revision < row.revision:
             final[key] = row
     paths = sorted({*sent, *(key[0] for key in final)})
-    return Books({path: _books(sent.get(path, 0), final, path) for path in paths}, junk.total())
+    return Totals({path: _path_totals(sent.get(path, 0), final, path) for path in paths}, junk.total())
 
 
-def wait_balanced(bootstrap: str, prefix: str, within_seconds: float) -> Books:
-    """The books once everything sent is in final rows, or as they stand when the time is over."""
+def wait_complete(bootstrap: str, prefix: str, within_seconds: float) -> Totals:
+    """Return the totals when final rows cover everything sent, or as they are when the time is over."""
     deadline = time.monotonic() + within_seconds
     while True:
         found = read(bootstrap, prefix)
-        if found.balanced or time.monotonic() > deadline:
+        if found.complete or time.monotonic() > deadline:
             return found
 
 
 def numbers_sent(records: Iterable[Record]) -> dict[str, int]:
-    """How many numbers each path's ledgers name; a second in several revisions, or in parts, counts once."""
+    """Return how many numbers the ledgers of each path name; those in several revisions count once."""
     named: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for record in records:
         header = record.header
         if record.ledger is None or header.warmup:
             continue
         first = record.ledger.first_seq
-        runs = zip(first.tolist(), (first + record.ledger.length).tolist(), strict=True)
-        named.setdefault((header.path, header.stream), []).extend(runs)
+        ranges = zip(first.tolist(), (first + record.ledger.length).tolist(), strict=True)
+        named.setdefault((header.path, header.stream), []).extend(ranges)
     sent: dict[str, int] = {}
-    for (path, _), runs_of_all in named.items():
-        count = sum(end - first for first, end in spans.union(runs_of_all))
+    for (path, _), all_ranges in named.items():
+        count = sum(end - first for first, end in spans.union(all_ranges))
         sent[path] = sent.get(path, 0) + count
     return sent
 
 
 class _Row(NamedTuple):
-    """What is needed of a final row."""
+    """The fields of a final row that are counted here."""
 
     path: str
     start_ns: int
@@ -117,7 +117,7 @@ def _row(value: bytes) -> _Row:
 
 
 def _each(values: Iterable[bytes], decode: Callable[[bytes], _T], junk: Counter[str]) -> Iterator[_T]:
-    """What the values say; those that say nothing are counted and left out."""
+    """Decode the values; count and leave out those that cannot be decoded."""
     for value in values:
         try:
             yield decode(value)
@@ -125,15 +125,15 @@ def _each(values: Iterable[bytes], decode: Callable[[bytes], _T], junk: Counter[
             junk["records"] += 1
 
 
-def _books(ledger_sent: int, final: Mapping[tuple[str, int], _Row], path: str) -> PathBooks:
+def _path_totals(ledger_sent: int, final: Mapping[tuple[str, int], _Row], path: str) -> PathTotals:
     own = [row for row in final.values() if row.path == path]
     classes = {name: sum(row.classes[name] for row in own) for name in window_rows.CLASSES}
     sent, duplicate = sum(row.sent for row in own), sum(row.duplicate for row in own)
-    return PathBooks(ledger_sent, sent, **classes, duplicate=duplicate)
+    return PathTotals(ledger_sent, sent, **classes, duplicate=duplicate)
 
 
 def _values(bootstrap: str, topic: str) -> Iterator[bytes]:
-    """All values that stand in the topic now."""
+    """Yield all values that are in the topic now."""
     consumer = batches.BoundedConsumer(bootstrap_servers=bootstrap, enable_auto_commit=False, group_id=None)
     try:
         parts = [

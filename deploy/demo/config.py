@@ -1,4 +1,4 @@
-"""The config of the demonstration: four kinds of paths over a line of three routers."""
+"""The config file of the demonstration: its paths, and all else beside the network."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _paths(network: Network) -> dict[str, dict[str, Any]]:
 def write_config(
     network: Network, directory: Path, export_listen: str, counts: Mapping[str, int] | None = None
 ) -> Path:
-    """Write it, and return the file; `counts`: messages to send along a path, without end if not there."""
+    """Write the file and return it. `counts` has how many messages a path sends; without one, no end."""
     config = network.config()
     # A demonstration is watched: results become final after a few seconds, not after a quarter of a minute.
     config["defaults"] = {"window": "2s", "settle": "4s", "ttl": "8s"}

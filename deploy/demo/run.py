@@ -16,7 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from dashboards.terminal.table import screen
-from deploy.demo import audit, story
+from deploy.demo import audit
+from deploy.demo.fault import kill_and_restart
 from deploy.demo.stack import Stack
 from deploy.embedded import http
 from deploy.embedded.supervise.process import Interrupted
@@ -25,16 +26,16 @@ from deploy.jvm import artifacts
 from deploy.signals import stop_on_signals
 
 _REFRESH_SECONDS = 1.0
-_BALANCE_SECONDS = 20.0
+_COMPLETE_SECONDS = 20.0
 _log = logging.getLogger("inflight.demo")
 
 
 def run(*, seconds: int | None, fault: bool, json_file: Path | None, state_dir: Path) -> int:
-    """Play it; returns how many messages were unaccounted for."""
+    """Run the demonstration; return how many messages were unaccounted for."""
     console = Console(stderr=False)
     stopping = threading.Event()
     stop_on_signals(stopping)
-    artifacts.ensure()  # set-up, where it has not been done: not a part of the start
+    artifacts.ensure()  # fetched here where set-up has not; the time of the start is counted from below
     began = time.monotonic()
     with Supervisor(state_dir, stopping=stopping.is_set) as supervisor:
         stack = Stack(
@@ -46,21 +47,21 @@ def run(*, seconds: int | None, fault: bool, json_file: Path | None, state_dir: 
             return 0
         shown = _Screen(console, stack, began)
         if fault:
-            threading.Thread(target=_tell_story, args=(stack, stopping, shown), daemon=True).start()
+            threading.Thread(target=_play_fault, args=(stack, stopping, shown), daemon=True).start()
         shown.watch(stopping, seconds)
         if seconds is None:
             return 0
         memory = supervisor.memory_bytes()
-        found = _settle(supervisor, stack)
-    unaccounted = sum(book.unaccounted for book in found.paths.values())
+        found = _wait_for_totals(supervisor, stack)
+    unaccounted = sum(totals.unaccounted for totals in found.paths.values())
     summary = {
         "seconds": seconds,
         "first_result_seconds": shown.first_result_seconds,
         "memory_bytes": memory,
-        "paths": {name: book.as_dict() for name, book in found.paths.items()},
+        "paths": {name: totals.as_dict() for name, totals in found.paths.items()},
         "junk": found.junk,
         "unaccounted": unaccounted,
-        "story": shown.story,
+        "story": shown.told,
     }
     _print_summary(console, summary)
     if json_file is not None:
@@ -68,40 +69,40 @@ def run(*, seconds: int | None, fault: bool, json_file: Path | None, state_dir: 
     return unaccounted
 
 
-def _tell_story(stack: Stack, stopping: threading.Event, shown: _Screen) -> None:
+def _play_fault(stack: Stack, stopping: threading.Event, shown: _Screen) -> None:
     try:
-        story.play(stack, shown.seen, stopping, shown.tell)
-    except Exception:  # noqa: BLE001 -- the rest goes on being shown, with the reason told
+        kill_and_restart(stack, shown.has_results, stopping, shown.tell)
+    except Exception:  # noqa: BLE001 -- the demonstration goes on without it
         if not stopping.is_set():
-            _log.exception("the story of the fault broke off")
+            _log.exception("the fault could not be carried out")
 
 
-def _settle(supervisor: Supervisor, stack: Stack) -> audit.Books:
-    """End the probes, so that nothing more is sent, and wait for the last rows."""
+def _wait_for_totals(supervisor: Supervisor, stack: Stack) -> audit.Totals:
+    """End the probes and wait for the last final rows."""
     probe = next(process for process in supervisor.parts if process.part.name == "probe")
     probe.stop()
-    return audit.wait_balanced(stack.network.kafka.bootstrap, stack.network.prefix, _BALANCE_SECONDS)
+    return audit.wait_complete(stack.network.kafka.bootstrap, stack.network.prefix, _COMPLETE_SECONDS)
 
 
 class _Screen:
-    """The live table, where there is a terminal; a line for each event, and the last table, where not."""
+    """Shows the live table on a terminal; elsewhere a line for each event, and the table at the end."""
 
     def __init__(self, console: Console, stack: Stack, began: float) -> None:
         self._console = console
         self._stack = stack
         self._began = began
         self.first_result_seconds: float | None = None
-        self.seen = threading.Event()  # results
-        self.story: list[str] = []
+        self.has_results = threading.Event()
+        self.told: list[str] = []
 
     def tell(self, text: str) -> None:
         line = f"{time.monotonic() - self._began:5.1f} s {text}"
-        self.story.append(line)
+        self.told.append(line)
         if not self._console.is_terminal:
             self._console.print(line, markup=False, highlight=False)
 
     def watch(self, stopping: threading.Event, seconds: int | None) -> None:
-        """Show until asked to stop, or until results have been there for so many seconds."""
+        """Show until asked to stop, or until so many seconds after the first results."""
         until: float | None = None
         with Live(console=self._console, auto_refresh=False, screen=False) as live:
             while not stopping.wait(_REFRESH_SECONDS) and (until is None or time.monotonic() < until):
@@ -112,7 +113,7 @@ class _Screen:
                     self.first_result_seconds = round(time.monotonic() - self._began, 1)
                     until = None if seconds is None else time.monotonic() + seconds
                     self.tell("first results are on the screen")
-                    self.seen.set()
+                    self.has_results.set()
                 if self._console.is_terminal:
                     live.update(self._render(state), refresh=True)
             last = self._state()
@@ -129,7 +130,7 @@ class _Screen:
 
     def _render(self, state: dict[str, Any]) -> Group:
         parts: list[Any] = [screen(state, self._console.width)]
-        parts += [Text(line, style="bold yellow") for line in self.story[-4:]]
+        parts += [Text(line, style="bold yellow") for line in self.told[-4:]]
         parts.append(Text("  ".join(f"{name}: {url}" for name, url in self._stack.urls.items()), style="dim"))
         if self._stack.stand_ins:
             parts.append(
@@ -149,8 +150,8 @@ def _print_summary(console: Console, summary: dict[str, Any]) -> None:
     columns = ("sent", "received", "refused", "lost", "unobserved", "duplicate", "unaccounted")
     for column in columns:
         table.add_column(column, justify="right")
-    for name, book in summary["paths"].items():
-        table.add_row(Text(name), *(f"{book[column]:,}" for column in columns))
+    for name, totals in summary["paths"].items():
+        table.add_row(Text(name), *(f"{totals[column]:,}" for column in columns))
     console.print()
     console.print(table)
     if summary["junk"]:

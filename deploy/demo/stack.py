@@ -1,4 +1,4 @@
-"""Everything the demonstration starts, and in which order."""
+"""All that the demonstration starts, in order."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DASHBOARDS = Path(dashboards.__file__).parent
 
 
 class Stack:
-    """The network, Inflight's own parts over it, and what shows their metrics."""
+    """The network, Inflight's parts, and Prometheus and Grafana where they are found."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class Stack:
         stand_ins: bool = False,
         counts: Mapping[str, int] | None = None,
     ) -> None:
-        """`stand_ins`: even where a real router is on the PATH; `counts`: as `write_config` has it."""
+        """`stand_ins` and `counts` are those of Network and of `write_config`."""
         self._supervisor = supervisor
         self._say = say
         self._listen = {name: f"{LOOPBACK}:{free_port()}" for name in _PARTS}
@@ -48,15 +48,15 @@ class Stack:
 
     @property
     def stand_ins(self) -> bool:
-        """Whether the routers are stand-ins, which the screen has to say."""
+        """Whether the routers are stand-ins."""
         return isinstance(self.network.routers["A"], StandIn)
 
     def url(self, part: str) -> str:
-        """Where one of Inflight's own parts serves its metrics."""
+        """Return the URL at which one of Inflight's parts serves its metrics."""
         return f"http://{self._listen[part]}"
 
     def start(self) -> None:
-        """Start all of it; returns when every part is ready."""
+        """Start everything and return when it is ready."""
         self.start_network()
         self.start_parts()
         prometheus_url = self.start_prometheus()
@@ -64,7 +64,7 @@ class Stack:
             self._start_grafana(prometheus_url)
 
     def start_network(self) -> None:
-        """What is watched; Spark, which takes longest and needs only Kafka, starts beside it."""
+        """Start the network; the job, which takes longest and needs only Kafka, starts meanwhile."""
         self._say("starting Kafka, Spark, Artemis and three routers")
         self.network.start_kafka()
         directory = self._supervisor.directory("demo", fresh=True)
@@ -75,7 +75,7 @@ class Stack:
         self._say(f"the routers are {kind}")
 
     def start_parts(self) -> None:
-        """Inflight's other parts, all at once: each can wait for the others."""
+        """Start Inflight's other parts all at once, and return when all are ready, the job included."""
         self._say("starting probes, collectors and the exporter")
         for name in _PARTS:
             if name != "stream":
@@ -105,7 +105,7 @@ class Stack:
         )
 
     def start_prometheus(self) -> str | None:
-        """One that scrapes Inflight's own parts; its address, or None where there is no such program."""
+        """Start a Prometheus that scrapes Inflight's parts; return its URL, or None without the program."""
         if prometheus.program() is None:
             self._say("no `prometheus` on the PATH: the demonstration goes on without it")
             return None
@@ -115,7 +115,7 @@ class Stack:
         return server.url
 
     def _start_grafana(self, prometheus_url: str) -> None:
-        """With the dashboards; a demonstration without it is still one."""
+        """Start Grafana with the dashboards; tell if that fails, and go on."""
         try:
             shown = grafana.Grafana(
                 self._supervisor, prometheus_url=prometheus_url, dashboards=_DASHBOARDS / "json"

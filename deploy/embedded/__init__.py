@@ -1,6 +1,6 @@
-"""A whole network on one machine, for demonstrations and tests: real programs, started, watched and ended.
+"""A whole network on one machine, for demonstrations and tests, made of real programs.
 
-`supervisor` and `process` start parts and leave nothing behind, with `guardian` as their executor.
-`service` is a part that can be ended and started again: `kafka`, `artemis`, `routers` (real ones, or
-`stand_in`), `prometheus`, `grafana`. `network` puts Kafka, Artemis and three routers together.
+supervise  starts and ends processes; when its own process is killed, `orphans` ends them
+programs   Kafka, Artemis, routers (real ones, or stand-ins), Prometheus and Grafana as services
+network    Kafka, Artemis and a line of three routers together
 """

@@ -1,4 +1,4 @@
-"""Questions over HTTP to parts on this machine."""
+"""HTTP requests to the programs on this machine, with a short time-out."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ _REDIRECTIONS: Final = 300
 
 
 def get(url: str) -> str:
-    """The body of a good answer; anything else raises OSError."""
-    return _good(url, http_client.get(url, _until())).decode()
+    """Return the body of the answer; raises OSError if there is none or its status is an error."""
+    return _body(url, http_client.get(url, _deadline())).decode()
 
 
 def post_json(url: str, body: object, *, user: str, password: str, origin: str) -> Any:
+    """Return the answer's JSON; raises as `get` does, and ValueError if it is not JSON."""
     token = base64.b64encode(f"{user}:{password}".encode()).decode()
     client = HttpClient(url)
     try:
         answer = client.exchange(
             "POST",
             urlsplit(url).path or "/",
-            _until(),
+            _deadline(),
             json.dumps(body).encode(),
             Authorization=f"Basic {token}",
             Content_Type="application/json",
@@ -35,14 +36,14 @@ def post_json(url: str, body: object, *, user: str, password: str, origin: str) 
         )
     finally:
         client.close()
-    return json.loads(_good(url, answer))
+    return json.loads(_body(url, answer))
 
 
-def _until() -> float:
+def _deadline() -> float:
     return time.monotonic() + _TIMEOUT_SECONDS
 
 
-def _good(url: str, answer: Answer) -> bytes:
+def _body(url: str, answer: Answer) -> bytes:
     if answer.status >= _REDIRECTIONS:
         raise OSError(f"{url} answered HTTP {answer.status}")
     return answer.body

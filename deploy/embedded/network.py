@@ -1,11 +1,11 @@
-"""Something to watch on a bare machine: Kafka, Artemis, and routers in a line, A - B - C, the broker by C.
+"""A network to watch on a bare machine: Kafka, Artemis, and routers in a line, A - B - C, the broker at C.
 
 with Supervisor(state_dir) as supervisor:
     network = Network(supervisor).start()
     network.routers["A"].url, network.kafka.bootstrap, network.artemis.jolokia_url, network.config()
     network.routers["B"].kill()         # a crash in the middle
     network.routers["B"].start()
-    network.wait_whole()
+    network.wait_connected()
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from deploy.errors import Problem
 
 MESH = "demo"
 QUEUES = ("inflight.orders",)
-_WHOLE_SECONDS = 30.0  # real routers take some 5 s to agree, on an idle machine
+_CONNECT_SECONDS = 30.0  # real routers take some 5 s to agree, on an idle machine
 _POLL_SECONDS = 0.1
 
 
 class Network:
-    """The parts asked for, made with their ports, started by `start`, ended by their supervisor."""
+    """The programs asked for. Their ports are known before `start`; the supervisor ends them."""
 
     def __init__(
         self,
@@ -44,9 +44,10 @@ class Network:
         prefix: str = "inflight",
         queues: tuple[str, ...] = QUEUES,
     ) -> None:
-        """`artemis`: one that runs already may be given.
+        """Make the network; `artemis` may be one that runs already.
 
-        `stand_ins`: even where a real router is on the PATH; `flavour` is whom they speak like.
+        With `stand_ins` the routers are stand-ins even where a real one is on the PATH, which speak like
+        those of `flavour`.
         """
         self._supervisor = supervisor
         self.queues = queues
@@ -83,48 +84,51 @@ class Network:
         return [a, b, c]
 
     def start_kafka(self) -> None:
-        """Kafka alone, with its topics: for those who have something to start beside the rest."""
+        """Start Kafka and make its topics, before `start`: for what shall start beside the rest."""
         self.kafka.start()
         self.kafka.make_topics(self.prefix)
 
     def start(self) -> Self:
-        """Start the parts that do not run yet, in order, and return when the routers know each other."""
+        """Start what does not run yet, in order; return when the routers are connected."""
         if self._kafka and not self._kafka.alive:
             self.start_kafka()
         if self._artemis and not self._artemis.alive:
             self._artemis.start()
         for router in self.routers.values():
             router.start()
-        self.wait_whole()
+        self.wait_connected()
         return self
 
-    def wait_whole(self, seconds: float = _WHOLE_SECONDS) -> None:
-        """Return when each router has a way to each other one, and those to the broker's queues are open."""
+    def wait_connected(self, seconds: float = _CONNECT_SECONDS) -> None:
+        """Return when each router reaches every other one, and the links to the broker's queues are active.
+
+        Raises Problem if that takes longer, and Interrupted if the supervisor is asked to stop.
+        """
         deadline = time.monotonic() + seconds
-        while waiting_for := self._not_whole():
+        while waiting_for := self._not_connected():
             if self._supervisor.stopping():
                 raise Interrupted("the routers")
             if time.monotonic() > deadline:
                 raise Problem(f"the routers did not come together in {seconds:g} s: {waiting_for}")
             time.sleep(_POLL_SECONDS)
 
-    def _not_whole(self) -> str | None:
+    def _not_connected(self) -> str | None:
         for name, router in self.routers.items():
             try:
                 known = router.nodes()
                 if len(known) != len(self.routers):
                     return f"{name} knows only {known}"
-                # A router knows of others before it knows a way: what it gets for them then, it releases.
+                # A router knows of others before it can reach them; until then it releases messages to them.
                 for address in known:
                     router.nodes(address)
                 if not router.queue_links_active():
                     return f"the links of {name} to the broker are not active"
-            except Exception as e:  # noqa: BLE001 -- one that is coming back answers in any way, or not
+            except Exception as e:  # noqa: BLE001 -- a starting router may fail in any way
                 return f"{name} does not answer its management ({e})"
         return None
 
     def config(self) -> dict[str, Any]:
-        """The beginning of a config for this network: all but paths and what is said of them."""
+        """Return a config of Inflight for this network, without paths, SLOs and defaults."""
         config: dict[str, Any] = {"version": 1, "site": "demo"}
         if self._kafka:
             config["kafka"] = {"servers": [self.kafka.bootstrap], "prefix": self.prefix}

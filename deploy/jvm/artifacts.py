@@ -1,4 +1,4 @@
-"""The JVM parts: Spark's Kafka connector, Kafka, Artemis and Jolokia, fetched once and checked each time.
+"""The JVM parts: Spark's Kafka connector, Kafka, Artemis and Jolokia, fetched once, checked at each use.
 
     parts = ensure()
     [parts.java, "-cp", parts.classpath("kafka"), "kafka.Kafka", "server.properties"]
@@ -57,7 +57,7 @@ class JvmParts:
 
 
 def java() -> Path:
-    """Returns the Java to run, or a Problem that says what to install."""
+    """Return the Java to run; raises Problem, with what to install, if there is none."""
     try:
         return java_of.find_java()
     except java_of.NoJavaError as e:
@@ -65,29 +65,32 @@ def java() -> Path:
 
 
 def ensure(console: Console | None = None) -> JvmParts:
-    """Checks every jar against jvm.lock (0.1 s), fetches those missing or damaged, and returns them all."""
+    """Check every jar against jvm.lock (0.1 s), fetch what is missing or damaged, and return all.
+
+    Raises Problem if that cannot be done.
+    """
     the_java = java()
-    jars = listed()
+    jars = ivy_jars()
     folder = cache_folder()
-    if unsound(jars, folder, locked()):
+    if missing_or_damaged(jars, folder, locked_fingerprints()):
         console = console or Console(stderr=True)
-        with _only_one(folder, console):
-            _fetch_unsound(jars, folder, the_java, console)
+        with _one_at_a_time(folder, console):
+            _fetch_missing(jars, folder, the_java, console)
     here = pyspark_jars()
     return JvmParts(
         the_java,
         {
             conf: (
                 *(folder / jar.file for jar in jars if conf in jar.confs),
-                *(_of_pyspark(here, name) for name in names),
+                *(_pyspark_jar(here, name) for name in names),
             )
             for conf, names in PYSPARK_JARS.items()
         },
     )
 
 
-def listed() -> list[Jar]:
-    """Reads the jars that ivy.xml names."""
+def ivy_jars() -> list[Jar]:
+    """Return the jars that ivy.xml names."""
     return [Jar.of(element) for element in ET.parse(IVY_FILE).iter("dependency")]  # noqa: S314 -- our own file
 
 
@@ -96,14 +99,14 @@ def cache_folder() -> Path:
     return Path(base) / "inflight" / "jvm"
 
 
-def locked() -> dict[str, tuple[str, int]]:
-    """Reads jvm.lock: file → (sha256, bytes)."""
+def locked_fingerprints() -> dict[str, tuple[str, int]]:
+    """Return (sha256, bytes) of each file in jvm.lock."""
     rows = (line.split() for line in LOCK_FILE.read_text().splitlines() if line)
     return {file: (sha256, int(size)) for sha256, size, file in rows}
 
 
-def unsound(jars: list[Jar], folder: Path, lock: Mapping[str, tuple[str, int]]) -> list[Jar]:
-    """Returns the jars that are not there with exactly the locked content."""
+def missing_or_damaged(jars: list[Jar], folder: Path, lock: Mapping[str, tuple[str, int]]) -> list[Jar]:
+    """Return the jars that are missing, or whose content is not the locked one."""
     return [jar for jar in jars if fingerprint(folder / jar.file) != lock.get(jar.file, ("unlisted", 0))]
 
 
@@ -115,9 +118,11 @@ def fingerprint(file: Path) -> tuple[str, int] | None:
         return None
 
 
-def _fetch_unsound(jars: list[Jar], folder: Path, the_java: Path, console: Console) -> None:
-    lock = locked()
-    wanted = unsound(jars, folder, lock)  # again: another process may have fetched them while we waited
+def _fetch_missing(jars: list[Jar], folder: Path, the_java: Path, console: Console) -> None:
+    lock = locked_fingerprints()
+    wanted = missing_or_damaged(
+        jars, folder, lock
+    )  # again: another process may have fetched them while we waited
     if unlisted := [jar.file for jar in wanted if jar.file not in lock]:
         raise Problem(f"{', '.join(unlisted)}: in ivy.xml but not in jvm.lock; run `make lock-jvm`")
     for jar in wanted:
@@ -137,7 +142,7 @@ def _accept(jar: Jar, file: Path, lock: Mapping[str, tuple[str, int]]) -> None:
         )
 
 
-def _of_pyspark(folder: Path, name: str) -> Path:
+def _pyspark_jar(folder: Path, name: str) -> Path:
     found = sorted(folder.glob(f"{name}-[0-9]*.jar"))
     if len(found) != 1:
         raise Problem(
@@ -147,8 +152,8 @@ def _of_pyspark(folder: Path, name: str) -> Path:
 
 
 @contextmanager
-def _only_one(folder: Path, console: Console) -> Iterator[None]:
-    """Lets one process fetch at a time; the others wait for it and then find everything there."""
+def _one_at_a_time(folder: Path, console: Console) -> Iterator[None]:
+    """Let one process fetch at a time; the others wait, and then find everything there."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("w") as f:
         os.set_inheritable(f.fileno(), True)  # an Ivy that outlives a killed parent holds the lock to its end
@@ -161,11 +166,11 @@ def _only_one(folder: Path, console: Console) -> Iterator[None]:
 
 
 def _write_lock(console: Console) -> None:
-    """Fetches what is listed and takes its checksums for true: for whoever changes ivy.xml."""
-    jars, folder = listed(), cache_folder()
-    with _only_one(folder, console):
-        lock = locked() if LOCK_FILE.exists() else {}
-        wanted = unsound(jars, folder, lock)
+    """Fetch the jars of a changed ivy.xml and write their checksums into jvm.lock, unchecked."""
+    jars, folder = ivy_jars(), cache_folder()
+    with _one_at_a_time(folder, console):
+        lock = locked_fingerprints() if LOCK_FILE.exists() else {}
+        wanted = missing_or_damaged(jars, folder, lock)
         if wanted:
             fetch(wanted, folder, java(), console, None, lambda _jar, _file: None)
         rows = [(fingerprint(folder / jar.file), jar.file) for jar in sorted(jars, key=lambda jar: jar.file)]

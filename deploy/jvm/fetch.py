@@ -1,4 +1,4 @@
-"""Fetching jars through the Ivy that PySpark ships, so that a fetch can be interrupted and goes on."""
+"""Fetches jars with the Ivy that PySpark ships; a fetch that was interrupted goes on where it was."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _M = "http://ant.apache.org/ivy/maven"
 ET.register_namespace("m", _M)  # Ivy goes by the prefix
 _ATTEMPTS = 3
 SILENCE_SECONDS = 40.0
-# What Ivy says, among much else, when something does not come: the first that is found tells it best.
+# What Ivy writes when something cannot be had; the first that is found is the best reason.
 _REASONS = (
     r"no answer for [\d.]+ s",
     r"\w+Exception: [^)\n]*",
@@ -59,7 +59,7 @@ def maven_root() -> str:
 
 
 def pyspark_jars() -> Path:
-    """The folder of PySpark's own jars, found without importing PySpark."""
+    """Return the folder of PySpark's own jars, without importing PySpark."""
     spec = importlib.util.find_spec("pyspark")
     if not spec or not spec.submodule_search_locations:
         raise Problem("PySpark is not installed here: run `make setup`")
@@ -74,17 +74,17 @@ def fetch(
     total_bytes: int | None,
     accept: Callable[[Jar, Path], None],
 ) -> None:
-    """Fetches the wanted jars into the folder; each gets its final name once `accept` did not object.
+    """Fetch the wanted jars into the folder; a jar gets its final name if `accept` raises no Problem.
 
-    What has come before an interruption or a failure stays in Ivy's cache, here, for the next call.
+    Raises Problem if a jar cannot be had. What has come until then stays in Ivy's cache for the next call.
     """
     ivy_cache = folder / "ivy"
     ivy_cache.mkdir(parents=True, exist_ok=True)
-    with _showing(console, len(wanted), total_bytes) as show:
+    with _progress(console, len(wanted), total_bytes) as show:
         for _ in range(_ATTEMPTS):
-            before = _there(wanted, ivy_cache)
-            said = _run_ivy(wanted, ivy_cache, java, lambda: show(_there(wanted, ivy_cache), ivy_cache))
-            there = _there(wanted, ivy_cache)
+            before = _fetched(wanted, ivy_cache)
+            output = _run_ivy(wanted, ivy_cache, java, lambda: show(_fetched(wanted, ivy_cache), ivy_cache))
+            there = _fetched(wanted, ivy_cache)
             if len(there) == len(wanted) or len(there) == len(before):
                 break
     for jar in there:
@@ -96,20 +96,20 @@ def fetch(
         (ivy_cache / jar.file).replace(folder / jar.file)
     if len(there) < len(wanted):
         missing = [jar.file for jar in wanted if jar not in there]
-        (folder / "fetch.log").write_text(said)
-        raise Problem(_failure(missing, said, folder / "fetch.log"))
+        (folder / "fetch.log").write_text(output)
+        raise Problem(_failure(missing, output, folder / "fetch.log"))
     shutil.rmtree(ivy_cache)
 
 
-def _there(wanted: list[Jar], ivy_cache: Path) -> list[Jar]:
+def _fetched(wanted: list[Jar], ivy_cache: Path) -> list[Jar]:
     # Ivy gives a jar this name only when all of it has come.
     return [jar for jar in wanted if (ivy_cache / jar.file).exists()]
 
 
 def _run_ivy(wanted: list[Jar], ivy_cache: Path, java: Path, on_progress: Callable[[], None]) -> str:
-    """Runs Ivy for the jars and returns what it said; stops it when it has said nothing for long.
+    """Run Ivy for the jars and return its output; stop it when it has been silent for SILENCE_SECONDS.
 
-    It says something for each jar found and each piece of one, and nothing at all while no server answers.
+    It writes something for each jar found and each piece of one, and nothing while no server answers.
     """
     ivy_file = ivy_cache / "wanted.xml"
     confs = "".join(f'<conf name="{conf}"/>' for conf in sorted({c for jar in wanted for c in jar.confs}))
@@ -124,7 +124,7 @@ def _run_ivy(wanted: list[Jar], ivy_cache: Path, java: Path, on_progress: Callab
         *("-cp", str(_ivy_jar()), "org.apache.ivy.Main"),
         *("-settings", str(SETTINGS_FILE), "-ivy", str(ivy_file)),
     ]
-    said = bytearray()
+    output = bytearray()
     ours, its = os.pipe()
     with (
         os.fdopen(ours, "rb", buffering=0) as pipe,
@@ -137,12 +137,12 @@ def _run_ivy(wanted: list[Jar], ivy_cache: Path, java: Path, on_progress: Callab
             while select.select([pipe], [], [], SILENCE_SECONDS)[0]:
                 piece = pipe.read(65536)
                 if not piece:
-                    return said.decode(errors="replace")
-                said += piece
+                    return output.decode(errors="replace")
+                output += piece
                 on_progress()
         finally:
             ivy.terminate()
-    return f"{said.decode(errors='replace')}\nno answer for {SILENCE_SECONDS:g} s\n"
+    return f"{output.decode(errors='replace')}\nno answer for {SILENCE_SECONDS:g} s\n"
 
 
 def _ivy_jar() -> Path:
@@ -153,7 +153,7 @@ def _ivy_jar() -> Path:
 
 
 def proxy_options(environ: Mapping[str, str]) -> Iterator[str]:
-    """Java does not read https_proxy; the user and password of a proxy are left to JAVA_TOOL_OPTIONS."""
+    """Yield options for the proxies of `environ`, which Java does not read; without user and password."""
     for scheme in ("http", "https"):
         proxy = urlsplit(environ.get(f"{scheme}_proxy") or environ.get(f"{scheme.upper()}_PROXY") or "")
         if proxy.hostname:
@@ -161,9 +161,9 @@ def proxy_options(environ: Mapping[str, str]) -> Iterator[str]:
             yield f"-D{scheme}.proxyPort={proxy.port or 8080}"
 
 
-def _failure(missing: list[str], said: str, log: Path) -> str:
+def _failure(missing: list[str], output: str, log: Path) -> str:
     what = missing[0] if len(missing) == 1 else f"{missing[0]} and {len(missing) - 1} more jars"
-    reasons = (found[0] for pattern in _REASONS if (found := re.search(pattern, said)))
+    reasons = (found[0] for pattern in _REASONS if (found := re.search(pattern, output)))
     why = f" ({next(reasons, 'it has no such file')})"
     return (
         f"could not fetch {what} from {maven_root()}{why}: run again when the network is back (what has come "
@@ -172,10 +172,10 @@ def _failure(missing: list[str], said: str, log: Path) -> str:
 
 
 @contextmanager
-def _showing(
+def _progress(
     console: Console, files: int, total_bytes: int | None
 ) -> Iterator[Callable[[list[Jar], Path], None]]:
-    """A bar on a terminal, a line every ten files elsewhere."""
+    """Show progress: a bar on a terminal, a line every ten files elsewhere."""
     if not console.is_terminal:
         told = 0
 

@@ -18,7 +18,7 @@ _INSTALL = (
 
 
 class NoJavaError(Exception):
-    """No Java, or too old a one; `finding` is what was found, the whole text says what to do as well."""
+    """There is no Java that is new enough; `finding` says what was found, the text also what to do."""
 
     def __init__(self, finding: str) -> None:
         self.finding = finding
@@ -26,7 +26,7 @@ class NoJavaError(Exception):
 
 
 def find_java(environ: Mapping[str, str] | None = None) -> Path:
-    """Finds the `java` of JAVA_HOME, else of the PATH, and makes sure that it is new enough."""
+    """Return the `java` of JAVA_HOME, else of the PATH; raises NoJavaError if that is not new enough."""
     environ = os.environ if environ is None else environ
     home = environ.get("JAVA_HOME")
     if home:
@@ -45,7 +45,7 @@ def find_java(environ: Mapping[str, str] | None = None) -> Path:
 
 
 def java_version(java: Path) -> int:
-    """Returns the feature number of a Java, such as 8, 11, 17 or 21."""
+    """Return the feature number of a Java, such as 8, 11, 17 or 21."""
     try:
         ran = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired) as e:

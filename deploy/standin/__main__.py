@@ -12,7 +12,8 @@ import click
 from deploy import logs
 from deploy.errors import Problem
 from deploy.standin import options
-from deploy.standin.process import Process
+from deploy.standin.flavours import FLAVOURS
+from deploy.standin.process import StandInProcess
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -52,7 +53,7 @@ _log = logging.getLogger("inflight.standin")
 )
 @click.option(
     "--flavour",
-    type=click.Choice(["dispatch", "skupper"]),
+    type=click.Choice(list(FLAVOURS)),
     default="dispatch",
     show_default=True,
     help="Whose management schema to answer with.",
@@ -77,7 +78,7 @@ def main(**given: object) -> None:
         --auto-link orders=127.0.0.1:61616
     """  # noqa: D301 -- click's mark for lines to be left as they are is a real backspace
     logs.setup(str(given.pop("log_level")))
-    process = Process(options.read(given))
+    process = StandInProcess(options.read(given))
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         process.loop.stopping = True

@@ -1,4 +1,4 @@
-"""The command line's texts, read into Settings; what is wrong is said in one line."""
+"""Reads the command line's texts into Settings; raises Problem with one line for a mistake."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BROKER_KEYS = {"name": "name", "user": "user", "password-file": "password_file"
 
 
 def read(given: dict[str, Any]) -> Settings:
-    """Settings from the options of the command, by their names there."""
+    """Return the settings from click's parameters of the command."""
     auto_links = tuple(link for text in given.get("auto_link", ()) for link in _auto_links(text))
     waypoints = {*given.get("waypoint", ()), *(link.address for link in auto_links)}
     return Settings(

@@ -1,4 +1,4 @@
-"""The parts of a stand-in put together."""
+"""Puts the rooms of a stand-in together; the one module that imports them all."""
 
 from __future__ import annotations
 
@@ -7,33 +7,36 @@ from typing import TYPE_CHECKING
 from deploy.standin.engine.connections import Connections
 from deploy.standin.engine.loop import Loop
 from deploy.standin.faults.control import Control
-from deploy.standin.management.node import Management
+from deploy.standin.faults.injector import Injector
+from deploy.standin.management.node import ManagementNode
 from deploy.standin.routing.router import Router
 
 if TYPE_CHECKING:
     from deploy.standin.settings import Settings
 
 
-class Process:
+class StandInProcess:
     def __init__(self, settings: Settings) -> None:
         self.loop = Loop()
-        self.router = Router(settings, self.loop)
+        self._injector = Injector(self.loop)
+        self.router = Router(settings, self.loop, self._injector)
         self.connections = Connections(self.router)
         self._control: Control | None = None
-        self.management = Management(self.router, self.connections)
+        self.management = ManagementNode(self.router, self.connections)
 
     def start(self) -> list[int]:
-        """Listen and connect; tells the ports."""
-        self.loop.after = self.router.after_turn
-        self.router.mesh.advertise()
-        self.router.beat()
+        """Listen and connect; return the ports."""
+        router = self.router
+        self.loop.after_turn = router.after_turn
+        router.mesh.advertise()
+        router.every_second()
         ports = self.connections.start()
-        path = self.router.settings.control
-        self._control = Control(self.router, self.loop, path) if path else None
+        if path := router.settings.control:
+            self._control = Control(self._injector.rules, self.loop, path, router.recheck_credit_of_all)
         return ports
 
     def run(self) -> None:
-        """Until somebody sets loop.stopping."""
+        """Run until `loop.stopping` is set, then close everything."""
         self.loop.run()
         self.connections.stop()
         self.loop.close()

@@ -1,4 +1,4 @@
-"""What a stand-in is told on its command line."""
+"""The settings of a stand-in, as its command line gives them."""
 
 from __future__ import annotations
 
@@ -47,5 +47,5 @@ class Settings:
 
     @property
     def router_id(self) -> str:
-        """Whoever sees the name anywhere shall see what it is."""
+        """The name, with a mark of what it is for whoever sees it."""
         return self.name if "stand-in" in self.name else f"{self.name}.stand-in"

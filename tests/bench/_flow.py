@@ -30,7 +30,7 @@ _DRAIN_SECONDS = 30.0
 
 
 class Raw(Handler):
-    """Only what sending and receiving takes: bytes encoded once, deliveries read and not decoded."""
+    """Send bytes that were encoded once; read deliveries without decoding them."""
 
     def __init__(self, port: int, address: str, size: int, *, presettled: bool) -> None:
         super().__init__()
@@ -143,11 +143,11 @@ def run_many(port: int, address: str, size: int, seconds: float, *, presettled: 
 
 
 def _nowhere(record: bytes, key: str) -> None:
-    """The records are made, and that is all."""
+    """A sink that drops its records."""
 
 
 def _measure(count: Any, work: Any) -> tuple[float, float]:
-    """Messages a second, and CPU microseconds a message."""
+    """Return messages a second, and CPU microseconds a message."""
     before, cpu, began = count(), _cpu_seconds(), time.monotonic()
     work()
     messages, taken = count() - before, time.monotonic() - began

@@ -8,12 +8,12 @@ from pathlib import Path
 
 
 def resident() -> dict[str, int]:
-    """Bytes of memory, of the JVM and of the workers."""
+    """Return the memory in bytes of the JVM and of the workers."""
     return _sums(_resident_bytes)
 
 
 def cpu_seconds() -> dict[str, float]:
-    """So far, of the JVM and of the workers."""
+    """Return the CPU seconds so far of the JVM and of the workers."""
     return {name: ticks / os.sysconf("SC_CLK_TCK") for name, ticks in _sums(_ticks).items()}
 
 

@@ -1,4 +1,4 @@
-"""The job's queries, all lanes together, and what they tell of their batches."""
+"""The job's queries, all lanes together, and the progress of their batches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from streaming.spark.settings import JobSettings
 
 
 class Batch(NamedTuple):
-    """One that read something; `began` is a wall time."""
+    """A batch that read something; `began` is its wall time in seconds."""
 
     began: float
     seconds: float
@@ -27,7 +27,7 @@ class Batch(NamedTuple):
 
 
 def start(spark: SparkSession, settings: JobSettings, told: int = 1_000) -> list[StreamingQuery]:
-    """As `inflight stream` starts them, but that Spark remembers what it told of so many batches."""
+    """Start the queries as `inflight stream` does, with more of their progress kept by Spark."""
     spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", str(told))
     layout = job.settled(spark, settings)
     return [job.start_lane(spark, settings, layout, lane) for lane in range(layout.lanes)]
@@ -39,7 +39,7 @@ def stop(queries: list[StreamingQuery]) -> None:
 
 
 def batches(query: StreamingQuery) -> list[Batch]:
-    """Its batches so far, in order."""
+    """Return the batches of a query so far, in order."""
     if not query.isActive:
         raise RuntimeError(f"the query ended: {query.exception()}")
     found = {}
@@ -53,6 +53,6 @@ def batches(query: StreamingQuery) -> list[Batch]:
 
 
 def _moment(text: str) -> float:
-    """Of a time like 2026-01-31T12:00:00.123Z."""
+    """Return the wall time in seconds of a text like 2026-01-31T12:00:00.123Z."""
     whole = time.mktime(time.strptime(text[:19], "%Y-%m-%dT%H:%M:%S")) - time.timezone
     return float(whole) + float(text[19:].rstrip("Z") or 0)

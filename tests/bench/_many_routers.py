@@ -25,7 +25,7 @@ ON_THEIR_WAY = 200
 
 
 class ManyRouters:
-    """Answers for `routers` routers of `links` links each: replies encoded once, tag and counters put in."""
+    """Answers for `routers` routers of `links` links each, from replies that were encoded once."""
 
     def __init__(self, routers: int, links: int) -> None:
         capture = json.loads((CAPTURES / "qdrouterd-1.19.0-line.json").read_text())["QDR.B"]
@@ -100,7 +100,7 @@ class Load(MessagingHandler):
         self._send()
 
     def _send(self) -> None:
-        """Few on their way: what is measured is not how a queue grows."""
+        """Send while few are under way, so that no queue grows."""
         if self._sender is None:
             return  # of an earlier load, there may be messages before there is a sender
         while self._sender.credit > 0 and self.sent - self.received < ON_THEIR_WAY:
@@ -111,7 +111,7 @@ class Load(MessagingHandler):
 
 
 def serve(routers: int, links: int) -> None:
-    """Print the URL; end with stdin."""
+    """Print the URL; end when stdin does."""
     node = ScriptedNode(ManyRouters(routers, links))
     print(node.url, flush=True)  # noqa: T201 -- the parent reads it
     sys.stdin.read()
@@ -119,7 +119,7 @@ def serve(routers: int, links: int) -> None:
 
 
 def load(url: str, address: str) -> None:
-    """Print the count of messages received for each line of stdin; end with it."""
+    """For each line of stdin print the count of messages received; end when stdin does."""
     handler = Load(url, address)
     threading.Thread(target=Container(handler).run, daemon=True).start()
     for _ in sys.stdin:

@@ -41,7 +41,7 @@ EXPLODED = "path string, seq long, sent timestamp, latency long"
 
 
 def measure(name: str, bootstrap: str, topic: str, records: int, folder: Path) -> dict[str, float]:
-    """Samples a second in the steady state, and the seconds that it was measured over."""
+    """Samples a second in the steady state, and the seconds over which they were measured."""
     if name in {"plain", "bytewax"}:
         return PLAIN[name](bootstrap, topic, records)
     tuned = name in {"inflight", "tuned"}
@@ -57,7 +57,7 @@ def measure(name: str, bootstrap: str, topic: str, records: int, folder: Path) -
 
 
 def _as_it_comes() -> SparkSession:
-    """What the job's own settings gain is the job's: others have Spark as it comes, with as much memory."""
+    """Return a session with Spark's own settings, and as much memory as the job has."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     jars = ",".join(str(jar) for jar in artifacts.ensure().jars("spark"))
     builder: Any = SparkSession.builder.master("local[*]").config("spark.jars", jars)
@@ -74,7 +74,7 @@ def _as_it_comes() -> SparkSession:
 
 
 def _watch(queries: list[StreamingQuery], records: int, per_record: int) -> dict[str, float]:
-    """Until all is read, or enough. Of several queries the rates add up, while all of them are busy."""
+    """Run queries until all or enough is read; the rate is their sum while all of them are busy."""
     spent: dict[int, float] = {}  # CPU seconds when so many records were through
     while True:
         time.sleep(1)
@@ -112,7 +112,7 @@ def _first(batches: list[_lanes.Batch]) -> float:
 
 
 def cpu_seconds() -> float:
-    """Of this process and all it started, so far: what else runs on the machine does not count."""
+    """Return the CPU seconds so far of this process and all that it started."""
     session, ticks = os.getsid(0), 0
     for place in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -183,7 +183,7 @@ def _json(spark: SparkSession, bootstrap: str, topic: str, folder: Path) -> Any:
 
 
 def _windows(rows: DataFrame, bootstrap: str, topic: str, checkpoint: Path) -> Any:
-    """The recipe that tutorials give: watermark, window, approximate percentiles and distinct numbers."""
+    """Spark as in tutorials: watermark, window, approximate percentiles and distinct numbers."""
     grouped = rows.withWatermark("sent", "10 seconds").groupBy(sql.window("sent", WINDOW), "path")
     results = grouped.agg(
         sql.percentile_approx("latency", list(SHARES), 10_000).alias("percentiles"),
@@ -257,7 +257,7 @@ def _plain(bootstrap: str, topic: str, records: int) -> dict[str, float]:
 
 
 def _bytewax(bootstrap: str, topic: str, records: int) -> dict[str, float]:
-    """Bytewax, with only percentiles: latencies gathered as arrays by path and window, its best case."""
+    """Bytewax, its best case: percentiles only, of latencies gathered as arrays by path and window."""
     from datetime import UTC, datetime, timedelta  # noqa: PLC0415 -- only here
 
     import bytewax.operators as op  # noqa: PLC0415 -- of the extra `bench`

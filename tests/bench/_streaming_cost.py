@@ -31,7 +31,7 @@ _VALUES = 1_000_000
 
 
 def batch_seconds(paths: int, rate: int) -> float:
-    """CPU of one second's batch of so many paths, over all shards; the mean, the first ones left out."""
+    """Return the mean CPU seconds of a batch of one second, over all shards, without the first ones."""
     flows = [Flow(f"path-{n:04}", rate) for n in range(paths)]
     shards = [(Shard(ShardRules(RULES)), dict[int, bytes]()) for _ in range(min(_SHARDS, paths))]
     took = []
@@ -54,7 +54,7 @@ def batch_seconds(paths: int, rate: int) -> float:
 
 
 def cost_model(grid: dict[tuple[int, int], float]) -> dict[str, float]:
-    """Seconds a path and batch, and seconds a sample: least squares of the relative error."""
+    """Return CPU seconds a path and batch, and a sample, fitted by least squares of the relative error."""
     points = [(paths, paths * rate, seconds) for (paths, rate), seconds in grid.items()]
     table = np.array([[paths / seconds, samples / seconds] for paths, samples, seconds in points])
     (per_path, per_sample), *_ = np.linalg.lstsq(table, np.ones(len(points)), rcond=None)
@@ -62,7 +62,7 @@ def cost_model(grid: dict[tuple[int, int], float]) -> dict[str, float]:
 
 
 def live_model(cores: dict[tuple[int, int], float]) -> dict[str, float]:
-    """Cores that a steady load takes, as a fixed part, one a path and one a sample a second; none below 0."""
+    """Return the cores of a steady load: a fixed part, one a path, one a sample a second; none below 0."""
     table = np.array([[1.0, paths, paths * rate] for paths, rate in cores])
     used = np.array(list(cores.values()))
     scale = table / used[:, None]
@@ -78,7 +78,7 @@ def live_model(cores: dict[tuple[int, int], float]) -> dict[str, float]:
 
 
 def precision() -> dict[str, float]:
-    """The largest relative error of any percentile, by the shape of the data."""
+    """Return the largest relative error of any percentile, by the distribution of the data."""
     draw = np.random.default_rng(1)
     normal = draw.normal
     shapes = {
@@ -100,7 +100,7 @@ def precision() -> dict[str, float]:
 
 
 def state_bytes(rate: int, seconds: int) -> float:
-    """Of one path that has run for so long."""
+    """Return the bytes of state of one path that has run for so long."""
     shard, store = Shard(ShardRules(RULES), patience=0), dict[int, bytes]()
     flow = Flow("path", rate)
     for second in range(0, seconds, 10):

@@ -17,7 +17,7 @@ _FULL = 0.01  # seconds to wait while the producer's queue is full
 
 
 class Feed:
-    """Sends at the speed of the machine; `close` returns when all is in Kafka."""
+    """Sends as fast as the machine can; `close` returns when all is in Kafka."""
 
     def __init__(self, bootstrap: str) -> None:
         settings: dict[str, Any] = {
@@ -49,7 +49,7 @@ def path_name(number: int) -> str:
 
 
 def records(paths: int, rate: int, seconds: int, start_second: int) -> Iterator[tuple[str, bytes]]:
-    """Second by second, path by path."""
+    """Yield records second by second, path by path."""
     flows = [Flow(path_name(n), rate, lose_every=10_007, start_second=start_second) for n in range(paths)]
     for second in range(seconds):
         for flow in flows:
@@ -58,7 +58,7 @@ def records(paths: int, rate: int, seconds: int, start_second: int) -> Iterator[
 
 
 def fill(bootstrap: str, topic: str, paths: int, rate: int, seconds: int) -> int:
-    """A topic of the last seconds; how many records there are."""
+    """Fill a topic with the last seconds; return the number of records."""
     feed, count = Feed(bootstrap), 0
     for path, value in records(paths, rate, seconds, int(time.time()) - seconds):
         feed.send(topic, path, value)
@@ -68,7 +68,7 @@ def fill(bootstrap: str, topic: str, paths: int, rate: int, seconds: int) -> int
 
 
 def fill_json(bootstrap: str, topic: str, paths: int, rate: int, seconds: int) -> int:
-    """The same samples, a JSON record each: how it is usually done; how many there are."""
+    """Fill a topic with the same samples, a JSON record each; return their number."""
     feed, count = Feed(bootstrap), 0
     for path, value in records(paths, rate, seconds, int(time.time()) - seconds):
         received = decode(value).received
@@ -84,7 +84,7 @@ def fill_json(bootstrap: str, topic: str, paths: int, rate: int, seconds: int) -
 
 
 def live_records(paths: int, rate: int, seconds: int, start_second: int) -> list[list[tuple[str, bytes]]]:
-    """By second, made beforehand: making them must not cost the machine while it is measured."""
+    """Return records by second, made before anything is measured."""
     made = list(records(paths, rate, seconds, start_second))
     each = len(made) // seconds
     return [made[at : at + each] for at in range(0, len(made), each)]

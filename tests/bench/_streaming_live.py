@@ -78,7 +78,7 @@ def _send(
     start: int,
     spent: list[tuple[float, float]],
 ) -> None:
-    """Each second's records as it ends; `spent`: the job's CPU by time, once it is warm."""
+    """Send each second's records as it ends; note the job's CPU in `spent` once it is warm."""
     feed = Feed(bootstrap)
     for second, records in enumerate(made):
         wait_ns = second_end_ns(start, second) + _PUBLISHED_NS - time.time_ns()

@@ -1,4 +1,4 @@
-"""The job's memory at a constant load: half an hour tells whether it grows."""
+"""The job's memory at a constant load, over half an hour, to see whether it grows."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def measure(
 
 
 def _heap(spark: SparkSession) -> tuple[int, int]:
-    """Bytes of the JVM's heap that a collection leaves, and that it holds then."""
+    """Return the bytes of the JVM's heap that are used after a collection, and that it holds."""
     jvm: Any = spark._jvm  # noqa: SLF001 -- the only way to the JVM's memory beans from Python
     beans = jvm.java.lang.management.ManagementFactory.getMemoryMXBean()
     beans.gc()

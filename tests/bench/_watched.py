@@ -109,7 +109,7 @@ def broker_cpu_seconds(broker: Broker) -> float:
 
 
 def process_cpu_seconds(pid: int, poll: Poll) -> float:
-    """The same of a process, as the system counts it."""
+    """Return the CPU seconds of a process so far."""
 
     def spent() -> float:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -140,14 +140,14 @@ def _count(process: subprocess.Popen[str]) -> tuple[int, float]:
 
 
 def line(process: subprocess.Popen[str]) -> str:
-    """The next line that a helper prints."""
+    """Return the next line that a helper process prints."""
     assert process.stdout is not None
     return process.stdout.readline().strip()
 
 
 @contextmanager
 def helper(*arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """_many_routers.py in a process of its own."""
+    """Start _many_routers.py as a process."""
     with subprocess.Popen(
         [sys.executable, str(HELPER), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from made_counts import Made
 from made_rows import LENGTH, SECOND, live, window
+from nested import places, put
 from prometheus_client.parser import text_string_to_metric_families
 from rich.console import Console
 
@@ -89,15 +90,6 @@ def decoders(exporter: Exporter) -> dict[str, Callable[[bytes], None]]:
     }
 
 
-def places(value: Any, here: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Of all values within this one."""
-    if here:
-        yield here
-    if isinstance(value, dict | list):
-        for key in value if isinstance(value, dict) else range(len(value)):
-            yield from places(value[key], (*here, key))
-
-
 PLACES = [
     (topic, number, place)
     for topic, records in RECORDS.items()
@@ -108,10 +100,7 @@ PLACES = [
 
 def changed(topic: str, number: int, place: tuple[Any, ...], value: Any) -> bytes:
     record = copy.deepcopy(RECORDS[topic][number])
-    inner: Any = record
-    for key in place[:-1]:
-        inner = inner[key]
-    inner[place[-1]] = value
+    put(record, place, value)
     return json.dumps(record).encode()
 
 

@@ -72,9 +72,9 @@ def test_what_the_network_dropped_is_lost_and_nothing_else(stack: Stack) -> None
 def test_the_books_of_both_topics_agree(stack: Stack) -> None:
     """Ledgers and final rows, read from Kafka by themselves, hold the same numbers."""
     found = audit.read(stack.network.kafka.bootstrap, stack.network.prefix)
-    assert {path: book.ledger_sent for path, book in found.paths.items()} == SENT
-    assert {path: book.sent for path, book in found.paths.items()} == SENT
-    assert sum(book.unaccounted for book in found.paths.values()) == 0
+    assert {path: totals.ledger_sent for path, totals in found.paths.items()} == SENT
+    assert {path: totals.sent for path, totals in found.paths.items()} == SENT
+    assert sum(totals.unaccounted for totals in found.paths.values()) == 0
     assert found.junk == 0
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from config_file import write_config
 from helpers import free_port, wait_until
 
 from collectors.http import client
@@ -37,15 +38,10 @@ main(sys.argv[1:])
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
     """Of a path, a mesh and a Kafka, none of which is there."""
-    file = tmp_path / "inflight.yaml"
-    file.write_text(
-        f"version: 1\nsite: s\nstate: {tmp_path / 'state'}\n"
-        f"kafka: {{servers: ['127.0.0.1:{free_port()}']}}\n"
-        f"meshes: {{prod: {{urls: 'amqp://127.0.0.1:{free_port()}', interval: 1s}}}}\n"
-        f"endpoints: {{a: {{url: 'amqp://127.0.0.1:{free_port()}', mesh: prod}}}}\n"
-        "paths: {p: {from: a, to: a, address: inflight/p}}\n"
+    kafka = f"127.0.0.1:{free_port()}"
+    return write_config(
+        tmp_path, free_port(), "{p: {from: a, to: a, address: inflight/p}}", kafka=kafka, mesh="prod"
     )
-    return file
 
 
 @contextmanager
@@ -140,7 +136,7 @@ def test_late_records_make_a_probe_not_ready(config: Path) -> None:
     """With what is wrong with Kafka, where the ends themselves are at work."""
     port = free_port()
     script = (
-        "import sys\nfrom collectors import sink\nfrom collectors.probe.prober import Prober\n"
+        "import sys\nfrom collectors.kafka import sink\nfrom collectors.probe.prober import Prober\n"
         "sink._LATE_SECONDS = 0.5\nProber.not_ready = lambda self: None\n"
         "from deploy.cli import main\nmain(sys.argv[1:])\n"
     )

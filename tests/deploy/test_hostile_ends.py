@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from config_file import write_config
 from helpers import free_port
 from peers import Peer
 from standin_clients import StandIn
@@ -30,14 +31,8 @@ def run(*arguments: object) -> tuple[int, str]:
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
     """Of a path to nowhere."""
-    file = tmp_path / "inflight.yaml"
-    file.write_text(
-        f"version: 1\nsite: s\nstate: {tmp_path / 'state'}\n"
-        f"kafka: {{servers: ['127.0.0.1:{free_port()}']}}\n"
-        f"endpoints: {{a: {{url: 'amqp://127.0.0.1:{free_port()}'}}}}\n"
-        "paths: {p: {from: a, to: a, address: inflight/p}}\n"
-    )
-    return file
+    kafka = f"127.0.0.1:{free_port()}"
+    return write_config(tmp_path, free_port(), "{p: {from: a, to: a, address: inflight/p}}", kafka=kafka)
 
 
 @pytest.mark.parametrize("command", ["run", "probe", "export", "stream"])

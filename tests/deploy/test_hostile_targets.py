@@ -6,12 +6,12 @@ import copy
 import itertools
 import json
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from nested import places, put
 from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 from proton import Message, ulong
@@ -84,20 +84,6 @@ class Process:
     def left_out(self, topic: Topic) -> float:
         labels = {"topic": topic.suffix, "result": "bad"}
         return self.registry.get_sample_value("inflight_exporter_rows_total", labels) or 0
-
-
-def places(value: Any, here: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    if here:
-        yield here
-    if isinstance(value, dict | list):
-        for key in value if isinstance(value, dict) else range(len(value)):
-            yield from places(value[key], (*here, key))
-
-
-def put(value: Any, place: tuple[Any, ...], odd: Any) -> None:
-    for key in place[:-1]:
-        value = value[key]
-    value[place[-1]] = odd
 
 
 BROKER_PLACES = [

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from config_file import write_config
 from probe_process import ProbeProcess, Written, written
 from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
@@ -33,16 +34,14 @@ _AWAY_SECONDS = 22  # by the messages sent meanwhile
 def test_what_both_ends_kept_is_counted_as_if_kafka_had_been_there(kafka: Kafka, tmp_path: Path) -> None:
     """Whichever end's records come first: all that was sent is told at first, and nothing moves later."""
     router = StandIn(tmp_path, "R")
-    file = tmp_path / "inflight.yaml"
-    file.write_text(f"""
-version: 1
-site: here
-state: {tmp_path}/state
-kafka: {{servers: ["{kafka.bootstrap}"], prefix: outage-{tmp_path.name}}}
-endpoints: {{a: {{url: "amqp://127.0.0.1:{router.port}"}}}}
-defaults: {{window: 1s, settle: 2s, gone_after: {_GONE_AFTER_SECONDS}s}}
-paths: {{kept: {{from: a, to: a, address: closest/kept, rate: {_RATE}/s}}}}
-""")
+    file = write_config(
+        tmp_path,
+        router.port,
+        f"{{kept: {{from: a, to: a, address: closest/kept, rate: {_RATE}/s}}}}",
+        defaults=f"window: 1s, settle: 2s, gone_after: {_GONE_AFTER_SECONDS}s",
+        kafka=kafka.bootstrap,
+        prefix=f"outage-{tmp_path.name}",
+    )
     receiving = ProbeProcess(file, "--receive")
     try:
         receiving.wait_ready()

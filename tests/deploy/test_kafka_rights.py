@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from deploy.embedded.programs.kafka import Kafka
-    from deploy.embedded.programs.secured import Guard
+    from deploy.embedded.programs.security import Security
 
 pytestmark = pytest.mark.e2e
 
@@ -76,7 +76,9 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
 
 
 @pytest.fixture(scope="module")
-def fenced(guard: Guard, told: list[list[str]], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
+def fenced(
+    security: Security, told: list[list[str]], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Kafka]:
     """A Kafka in which nobody may do anything but what the script allows, save who comes by the open port."""
     from deploy.embedded.programs.kafka import Kafka  # noqa: PLC0415 -- most tests do without it
     from deploy.embedded.supervise.supervisor import Supervisor  # noqa: PLC0415 -- the same
@@ -87,12 +89,12 @@ def fenced(guard: Guard, told: list[list[str]], tmp_path_factory: pytest.TempPat
         "allow.everyone.if.no.acl.found": "false",
     }
     with Supervisor(tmp_path_factory.mktemp("fenced")) as supervisor:
-        kafka = Kafka(supervisor, guard=guard, settings=settings).start()
+        kafka = Kafka(supervisor, security=security, settings=settings).start()
         kafka.make_topics(PREFIX)
         admin = KafkaAdminClient(bootstrap_servers=kafka.bootstrap)
         admin.alter_user_scram_credentials(
             [
-                UserScramCredentialUpsertion(user, "SCRAM-SHA-512", guard.password)
+                UserScramCredentialUpsertion(user, "SCRAM-SHA-512", security.password)
                 for user in [*USERS.values(), "nobody"]
             ]
         )
@@ -136,32 +138,34 @@ def take(kafka: Kafka, user: str, operation: ACLOperation, topic: str, *, back: 
     admin.close()
 
 
-def config(kafka: Kafka, guard: Guard, user: str) -> Config:
+def config(kafka: Kafka, security: Security, user: str) -> Config:
     """A site's config with the user of a part."""
-    sasl = {"mechanism": "SCRAM-SHA-512", "user": user, "password_file": str(guard.password_file)}
+    sasl = {"mechanism": "SCRAM-SHA-512", "user": user, "password_file": str(security.password_file)}
     return Config.model_validate(
         {
             "version": 1,
             "site": "here",
             "kafka": {
-                "servers": [kafka.guarded_bootstrap],
+                "servers": [kafka.secure_bootstrap],
                 "prefix": PREFIX,
-                "tls": {"ca": str(guard.ca)},
+                "tls": {"ca": str(security.ca)},
                 "sasl": sasl,
             },
         }
     )
 
 
-def check(kafka: Kafka, guard: Guard, user: str) -> Checked:
-    (checked,) = check_kafka(config(kafka, guard, user))
+def check(kafka: Kafka, security: Security, user: str) -> Checked:
+    (checked,) = check_kafka(config(kafka, security, user))
     return checked
 
 
 @pytest.mark.parametrize("part", USERS)
-def test_the_check_knows_for_which_part_rights_are_enough(fenced: Kafka, guard: Guard, part: str) -> None:
+def test_the_check_knows_for_which_part_rights_are_enough(
+    fenced: Kafka, security: Security, part: str
+) -> None:
     """Each part's user has what that part needs, and nothing of another's."""
-    checked = check(fenced, guard, USERS[part])
+    checked = check(fenced, security, USERS[part])
     assert checked.ok, checked.text
     assert checked.text.endswith(f"rights are enough for {part}")
 
@@ -177,14 +181,14 @@ LESS = [
 
 @pytest.mark.parametrize(("part", "operation", "suffix"), LESS)
 def test_one_right_less_is_told_with_the_command_that_gives_it(
-    fenced: Kafka, guard: Guard, part: str, operation: ACLOperation, suffix: str
+    fenced: Kafka, security: Security, part: str, operation: ACLOperation, suffix: str
 ) -> None:
     """The check names the part, the right and the topic; a paste of its line is the fix."""
     user, topic = USERS[part], f"{PREFIX}.{suffix}"
     take(fenced, user, operation, topic)
     try:
-        wait_until(lambda: not check(fenced, guard, user).ok, 10, "the right to be gone")
-        checked = check(fenced, guard, user)
+        wait_until(lambda: not check(fenced, security, user).ok, 10, "the right to be gone")
+        checked = check(fenced, security, user)
     finally:
         take(fenced, user, operation, topic, back=True)
     right = operation.name.capitalize()
@@ -192,7 +196,7 @@ def test_one_right_less_is_told_with_the_command_that_gives_it(
     assert f"{right} on {topic}" in checked.text
     line = f"--add --allow-principal User:{user} --operation {right} --operation Describe --topic {topic}"
     assert line in checked.fix
-    wait_until(lambda: check(fenced, guard, user).ok, 10, "the right to be back")
+    wait_until(lambda: check(fenced, security, user).ok, 10, "the right to be back")
 
 
 LOOSE = {
@@ -204,13 +208,13 @@ LOOSE = {
 
 
 def test_topics_that_let_too_much_in_are_told_with_the_command_that_mends_it(
-    fenced: Kafka, guard: Guard
+    fenced: Kafka, security: Security
 ) -> None:
     """A broker that packs anew unpacks in its memory, and a writer's own time may be of any year.
 
     Who may not see settings is told nothing of them.
     """
-    settings, topic = config(fenced, guard, USERS["stream"]), SAMPLES.name(PREFIX)
+    settings, topic = config(fenced, security, USERS["stream"]), SAMPLES.name(PREFIX)
     set_topic(fenced, topic, LOOSE)
     try:
         wait_until(lambda: len(list(check_kafka(settings))) == 2, 10, "the finding")
@@ -225,25 +229,25 @@ def test_topics_that_let_too_much_in_are_told_with_the_command_that_mends_it(
         assert f"--alter --entity-type topics --entity-name {topic} --add-config {mended}" in found.fix
         take(fenced, USERS["stream"], ACLOperation.DESCRIBE_CONFIGS, topic)
         wait_until(lambda: len(list(check_kafka(settings))) == 1, 10, "the check without the right")
-        assert check(fenced, guard, USERS["stream"]).ok
+        assert check(fenced, security, USERS["stream"]).ok
     finally:
         set_topic(fenced, topic, SETTINGS)
         take(fenced, USERS["stream"], ACLOperation.DESCRIBE_CONFIGS, topic, back=True)
     wait_until(lambda: [found.ok for found in check_kafka(settings)] == [True], 10, "what was mended")
 
 
-def test_a_user_with_no_right_is_told_all_that_could_be_needed(fenced: Kafka, guard: Guard) -> None:
+def test_a_user_with_no_right_is_told_all_that_could_be_needed(fenced: Kafka, security: Security) -> None:
     """It may not even know whether the topics are there."""
-    checked = check(fenced, guard, "nobody")
+    checked = check(fenced, security, "nobody")
     assert not checked.ok
     assert "nobody has not all rights of any part" in checked.text
     for part in USERS:
         assert f"`inflight {part}` also needs" in checked.text
 
 
-def sink(kafka: Kafka, guard: Guard, part: str, folder: Path, topic: Any) -> KafkaSink:
+def sink(kafka: Kafka, security: Security, part: str, folder: Path, topic: Any) -> KafkaSink:
     """As `inflight probe` and `inflight collect` have it."""
-    settings = config(kafka, guard, USERS[part]).kafka
+    settings = config(kafka, security, USERS[part]).kafka
     assert settings is not None
     made = KafkaSink(settings, Spool(folder / "spool", 1 << 20), lambda _key: topic)
     made.start()
@@ -251,21 +255,23 @@ def sink(kafka: Kafka, guard: Guard, part: str, folder: Path, topic: Any) -> Kaf
 
 
 @pytest.mark.parametrize(("part", "topic"), [("probe", SAMPLES), ("collect", ROUTER), ("collect", BROKER)])
-def test_records_get_through(fenced: Kafka, guard: Guard, tmp_path: Path, part: str, topic: Any) -> None:
+def test_records_get_through(
+    fenced: Kafka, security: Security, tmp_path: Path, part: str, topic: Any
+) -> None:
     """By the idempotent producer, over TLS, with the rights of the part."""
-    sending = sink(fenced, guard, part, tmp_path, topic)
+    sending = sink(fenced, security, part, tmp_path, topic)
     sending.put(b"a record", "key")
     wait_until(lambda: sending.delivered == 1, 20, "a delivery")
     sending.close()
 
 
 def test_a_part_without_its_right_says_so_and_keeps_its_records(
-    fenced: Kafka, guard: Guard, tmp_path: Path
+    fenced: Kafka, security: Security, tmp_path: Path
 ) -> None:
     """They wait on disk until the right is there, and are delivered with no restart."""
     topic = BROKER.name(PREFIX)
     take(fenced, USERS["collect"], ACLOperation.WRITE, topic)
-    sending = sink(fenced, guard, "collect", tmp_path, BROKER)
+    sending = sink(fenced, security, "collect", tmp_path, BROKER)
     try:
         sending.put(b"a record", "key")
         wait_until(lambda: "Authorization" in (sending.problem or ""), 20, "the refusal")
@@ -276,7 +282,7 @@ def test_a_part_without_its_right_says_so_and_keeps_its_records(
     sending.close()
 
 
-def test_the_exporter_reads_all_its_topics(fenced: Kafka, guard: Guard, tmp_path: Path) -> None:
+def test_the_exporter_reads_all_its_topics(fenced: Kafka, security: Security, tmp_path: Path) -> None:
     """Without a consumer group; it is ready once it has read up to the end of each."""
     from prometheus_client import CollectorRegistry  # noqa: PLC0415 -- of this test alone
 
@@ -288,7 +294,7 @@ def test_the_exporter_reads_all_its_topics(fenced: Kafka, guard: Guard, tmp_path
     for topic in (WINDOWS, LIVE, EVENTS, ROUTER, BROKER):
         producer.send(topic.name(PREFIX), key=b"k", value=b"nonsense")
     producer.close()
-    settings = config(fenced, guard, USERS["export"])
+    settings = config(fenced, security, USERS["export"])
     assert settings.kafka is not None
     consumer = Consumer(
         Exporter(settings, CollectorRegistry()), settings.kafka, StateFile(tmp_path / "exporter.json", PREFIX)
@@ -304,7 +310,7 @@ def test_the_exporter_reads_all_its_topics(fenced: Kafka, guard: Guard, tmp_path
         thread.join(20)
 
 
-def test_the_job_reads_samples_and_writes_rows(fenced: Kafka, guard: Guard, tmp_path: Path) -> None:
+def test_the_job_reads_samples_and_writes_rows(fenced: Kafka, security: Security, tmp_path: Path) -> None:
     """Spark's driver and its workers, with the rights of the part and no other."""
     from spark_job import RULES, produce, quick_session  # noqa: PLC0415 -- of this test alone
     from synthetic import Flow  # noqa: PLC0415 -- the same
@@ -313,12 +319,12 @@ def test_the_job_reads_samples_and_writes_rows(fenced: Kafka, guard: Guard, tmp_
     from streaming.spark.settings import JobSettings, KafkaAccess  # noqa: PLC0415 -- the same
 
     access = KafkaAccess(
-        servers=(fenced.guarded_bootstrap,),
+        servers=(fenced.secure_bootstrap,),
         tls=True,
-        ca_file=str(guard.ca),
+        ca_file=str(security.ca),
         mechanism="SCRAM-SHA-512",
         user=USERS["stream"],
-        password_file=str(guard.password_file),
+        password_file=str(security.password_file),
     )
     settings = JobSettings(
         kafka=access,

@@ -9,36 +9,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from probe_process import ProbeProcess, Written, written
+from config_file import write_config
+from probe_process import ProbeProcess, Written, final_rows, written
 from standin_clients import StandIn
 
-from collectors.config import load, paths
-from collectors.contract.window_rows import decode_window
-from streaming.accounting import Accountant
+from collectors.config import load
 
 if TYPE_CHECKING:
     from deploy.embedded.programs.kafka import Kafka
 
 pytestmark = pytest.mark.e2e
+_PATHS = """
+  acked: {from: a, to: a, address: closest/acked, rate: 100/s}
+  quick: {from: a, to: a, address: closest/quick, rate: 300/s, presettled: true}
+"""
 
 
 @pytest.fixture
 def config(kafka: Kafka, tmp_path: Path) -> Iterator[Path]:
     """One acknowledged and one presettled path through a router."""
     router = StandIn(tmp_path, "R")
-    file = tmp_path / "inflight.yaml"
-    file.write_text(f"""
-version: 1
-site: here
-state: {tmp_path}/state
-kafka: {{servers: ["{kafka.bootstrap}"], prefix: killed-{tmp_path.name}}}
-endpoints: {{a: {{url: "amqp://127.0.0.1:{router.port}"}}}}
-defaults: {{window: 1s, settle: 2s}}
-paths:
-  acked: {{from: a, to: a, address: closest/acked, rate: 100/s}}
-  quick: {{from: a, to: a, address: closest/quick, rate: 300/s, presettled: true}}
-""")
-    yield file
+    yield write_config(
+        tmp_path,
+        router.port,
+        _PATHS,
+        defaults="window: 1s, settle: 2s",
+        kafka=kafka.bootstrap,
+        prefix=f"killed-{tmp_path.name}",
+    )
     router.stop()
 
 
@@ -68,15 +66,8 @@ def _check_path(config: Path, records: list[Written]) -> None:
     for found in numbers.values():
         # Records may come twice after a kill; none is missing.
         assert list(dict.fromkeys(found)) == list(range(max(found) + 1))
-    rules = {name: path.rules for name, path in paths.resolve(load.load(config)).items()}
-    accountant, newest = Accountant(rules.__getitem__), {}
-    for record, data, append_ns in records:
-        fed = accountant.feed(data, append_ns, record.header.path)
-        assert fed.dead_letter is None, fed.dead_letter
-        for row in map(decode_window, fed.rows):
-            newest[row["window_start_ns"]] = row
     total: Counter[str] = Counter()
-    for row in newest.values():
+    for row in final_rows(config, records):
         assert sum(row["classes"].values()) == row["sent"]
         total.update(row["classes"])
         total["unexpected"] += row["unexpected"]

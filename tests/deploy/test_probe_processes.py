@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from probe_process import ProbeProcess, Written, command, written
+from config_file import write_config
+from probe_process import ProbeProcess, command, final_rows, written
 from standin_clients import StandIn
 
-from collectors.config import load, paths
 from collectors.contract.records import SECOND_NS, Record
-from collectors.contract.window_rows import WindowRow, decode_window
-from streaming.accounting import Accountant
 
 if TYPE_CHECKING:
     from deploy.embedded.programs.kafka import Kafka
@@ -30,17 +28,14 @@ _PATH = "{from: a, to: a, address: closest/split, rate: 100/s, senders: 2, recei
 def config(kafka: Kafka, tmp_path: Path) -> Iterator[Path]:
     """A path with two senders and two receivers, through a router."""
     router = StandIn(tmp_path, "R")
-    file = tmp_path / "inflight.yaml"
-    file.write_text(f"""
-version: 1
-site: here
-state: {tmp_path}/state
-kafka: {{servers: ["{kafka.bootstrap}"], prefix: several-{tmp_path.name}}}
-endpoints: {{a: {{url: "amqp://127.0.0.1:{router.port}"}}}}
-defaults: {{window: 1s, settle: 2s}}
-paths: {{split: {_PATH}}}
-""")
-    yield file
+    yield write_config(
+        tmp_path,
+        router.port,
+        f"{{split: {_PATH}}}",
+        defaults="window: 1s, settle: 2s",
+        kafka=kafka.bootstrap,
+        prefix=f"several-{tmp_path.name}",
+    )
     router.stop()
 
 
@@ -75,7 +70,7 @@ def test_each_end_in_a_process_of_its_own(config: Path, start: Any) -> None:
     sending = {r.header.name: r.header.run for r, _, _ in records if r.header.role == "sender"}
     assert sorted(sending) == ["a-0", "a-1"]
     assert len({r.header.run for r, _, _ in records}) == 4
-    rows = _rows(config, records)
+    rows = final_rows(config, records)
     total: Counter[str] = Counter()
     for row in rows:
         assert sum(row["classes"].values()) == row["sent"]
@@ -112,14 +107,3 @@ def _refuses_a_second(config: Path) -> None:
     )
     assert none.returncode == 2
     assert "no path has an end of that --number; they are counted from 0, and end at 1" in none.stderr
-
-
-def _rows(config: Path, records: list[Written]) -> list[WindowRow]:
-    rules = {name: path.rules for name, path in paths.resolve(load.load(config)).items()}
-    accountant, newest = Accountant(rules.__getitem__), {}
-    for record, data, append_ns in records:
-        fed = accountant.feed(data, append_ns, record.header.path)
-        assert fed.dead_letter is None, fed.dead_letter
-        for row in map(decode_window, fed.rows):
-            newest[row["window_start_ns"]] = row
-    return [newest[start] for start in sorted(newest)]

@@ -25,20 +25,20 @@ if TYPE_CHECKING:
     from certificates import Authority
 
     from deploy.embedded.programs.artemis import Artemis
-    from deploy.embedded.programs.secured import Guard
+    from deploy.embedded.programs.security import Security
 
 RIGHTS = Path(__file__).parents[2] / "deploy" / "rights"
 FILES = {"security-settings": "artemis-security.xml", "address-settings": "artemis-address-settings.xml"}
 
 
 @pytest.fixture(scope="module")
-def fenced(guard: Guard, authority: Authority, tmp_path_factory: Any) -> Iterator[Artemis]:  # noqa: ARG001 -- guard's files
+def fenced(security: Security, authority: Authority, tmp_path_factory: Any) -> Iterator[Artemis]:  # noqa: ARG001 -- security's files
     """An Artemis with our files in place of its own."""
     from deploy.embedded.programs.artemis import Artemis  # noqa: PLC0415 -- most tests do without it
     from deploy.embedded.supervise.supervisor import Supervisor  # noqa: PLC0415 -- the same
 
     with Supervisor(tmp_path_factory.mktemp("fenced")) as supervisor:
-        broker = Artemis(supervisor, queues=("inflight.orders", "orders"), guard=guard)
+        broker = Artemis(supervisor, queues=("inflight.orders", "orders"), security=security)
         directory = broker.password_file.parent
         (directory / "jolokia-access.xml").write_text((RIGHTS / "jolokia-access.xml").read_text())
         xml = (directory / "etc" / "broker.xml").read_text()

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from config_file import write_config
 from helpers import free_port, wait_until
 from standin_clients import StandIn
 
@@ -102,16 +103,7 @@ def test_a_terminal_shows_how_long_messages_take_and_what_is_missing(router: Sta
 
 
 def _config(folder: Path, router: StandIn, defaults: str, paths: str) -> Path:
-    """What follows `paths` may go on with other sections."""
-    file = folder / "inflight.yaml"
-    file.write_text(f"""
-version: 1
-site: here
-state: {folder}/state
-endpoints: {{a: {{url: "amqp://127.0.0.1:{router.port}"}}}}
-defaults: {{window: 1s, settle: 1s, {defaults}}}
-paths: {paths}""")
-    return file
+    return write_config(folder, router.port, paths, defaults=f"window: 1s, settle: 1s, {defaults}")
 
 
 def _typed(terminal: int) -> Iterator[str]:

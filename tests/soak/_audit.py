@@ -1,4 +1,4 @@
-"""The books of a soak, from the bytes of two topics: nothing of what is judged takes part in judging.
+"""The audit of a soak, from the bytes of two topics, with none of the code that is judged.
 
 Records are read as streaming/accounting.md describes them, with pyarrow alone; what became of each message
 is worked out from them number by number, and compared with the final rows window by window.
@@ -24,7 +24,7 @@ Told = tuple[int, int, list[tuple[int, str]]]  # a ledger's revision, its place 
 
 
 @dataclass
-class Books:
+class PathRecords:
     """What a path's records say: which numbers were sent in which second, and which arrived."""
 
     ledgers: dict[tuple[str, int], list[Told]] = field(default_factory=lambda: defaultdict(list))
@@ -32,7 +32,7 @@ class Books:
     records: int = 0
 
     def sent(self) -> dict[Number, tuple[int, str | None]]:
-        """By number: its second and its last outcome, None where no ledger tells one."""
+        """Return second and last outcome of each number; the outcome is None if no ledger tells it."""
         found: dict[Number, tuple[int, str | None]] = {
             number: (second, None) for number, second in self.received.items()
         }
@@ -45,15 +45,15 @@ class Books:
 
 @dataclass(frozen=True)
 class Disturbed:
-    """When what was done to the network, or to those who watch it, could make messages go missing."""
+    """Spans in which faults of the network, or of receivers, may make messages go missing."""
 
     network: Sequence[tuple[int, int]]  # spans of ns
     receivers: Sequence[tuple[int, int]]
 
 
-def read_samples(values: Iterable[bytes]) -> tuple[dict[str, Books], int]:
-    """The books by path, and how many values were no records."""
-    books: dict[str, Books] = defaultdict(Books)
+def read_samples(values: Iterable[bytes]) -> tuple[dict[str, PathRecords], int]:
+    """Return what records say by path, and how many values were not records."""
+    known: dict[str, PathRecords] = defaultdict(PathRecords)
     junk = 0
     for place, value in enumerate(values):
         try:
@@ -63,27 +63,31 @@ def read_samples(values: Iterable[bytes]) -> tuple[dict[str, Books], int]:
                 columns = stream.read_all().to_pydict() if header["kind"] in {"received", "ledger"} else {}
             if header.get("warmup"):
                 continue
-            _enter(books[header["path"]], header, columns, place)
+            _enter(known[header["path"]], header, columns, place)
         except (pa.ArrowException, OSError, ValueError, KeyError, TypeError):
             junk += 1
-    return dict(books), junk
+    return dict(known), junk
 
 
-def _enter(books: Books, header: Mapping[str, Any], columns: Mapping[str, list[int]], place: int) -> None:
+def _enter(
+    known: PathRecords, header: Mapping[str, Any], columns: Mapping[str, list[int]], place: int
+) -> None:
     base = header.get("base", 0)
-    books.records += 1
+    known.records += 1
     if header["kind"] == "received":
         for seq in columns["seq"]:
-            books.received.setdefault((header["stream"], base + seq), header["second"])
+            known.received.setdefault((header["stream"], base + seq), header["second"])
     elif header["kind"] == "ledger":
-        runs = zip(columns["first_seq"], columns["length"], columns["outcome"], strict=True)
-        numbers = [(base + first + i, OUTCOMES[kind]) for first, length, kind in runs for i in range(length)]
+        ranges = zip(columns["first_seq"], columns["length"], columns["outcome"], strict=True)
+        numbers = [
+            (base + first + i, OUTCOMES[kind]) for first, length, kind in ranges for i in range(length)
+        ]
         key = header.get("stream") or header["run"], header["second"]
-        books.ledgers[key].append((header.get("revision", 0), place, numbers))
+        known.ledgers[key].append((header.get("revision", 0), place, numbers))
 
 
 def newest_rows(values: Iterable[bytes]) -> dict[str, dict[int, dict[str, Any]]]:
-    """The newest revision of each path's windows, by their start."""
+    """Return the newest revision of each window, by path and start."""
     found: dict[str, dict[int, dict[str, Any]]] = defaultdict(dict)
     for value in values:
         row = json.loads(value)
@@ -94,7 +98,7 @@ def newest_rows(values: Iterable[bytes]) -> dict[str, dict[int, dict[str, Any]]]
 
 
 def totals(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """Sent and classes of all windows together."""
+    """Return the sums of sent and of each class over all windows."""
     found = dict.fromkeys(("sent", *CLASSES), 0)
     for row in rows:
         found["sent"] += row["sent"]
@@ -104,13 +108,13 @@ def totals(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def faults_of(
-    path: str, books: Books, rows: Mapping[int, Mapping[str, Any]], disturbed: Disturbed, settle_ns: int
+    path: str, known: PathRecords, rows: Mapping[int, Mapping[str, Any]], disturbed: Disturbed, settle_ns: int
 ) -> list[str]:
-    """Every statement of the path's final rows that its records, or what was done, contradict."""
+    """Return each statement of final rows that contradicts the records, or what was done."""
     if not rows:
         return [f"{path}: no final rows"]
     window_ns = next(iter(rows.values()))["window_ns"]
-    expected = _expected(books, window_ns)
+    expected = _expected(known, window_ns)
     found = [f"{path}: {n['sent']} messages of {at}, no row" for at, n in expected.items() if at not in rows]
     for start, row in sorted(rows.items()):
         said = {"sent": row["sent"], **row["classes"]}
@@ -131,13 +135,13 @@ def faults_of(
     return found
 
 
-def _expected(books: Books, window_ns: int) -> dict[int, dict[str, int]]:
-    """By window: what was sent, what arrived, and what was refused and did not arrive."""
+def _expected(known: PathRecords, window_ns: int) -> dict[int, dict[str, int]]:
+    """Return by window what was sent, what arrived, and what was refused and did not arrive."""
     expected: dict[int, dict[str, int]] = defaultdict(lambda: dict.fromkeys(("sent", *CLASSES[:2]), 0))
-    for number, (second, outcome) in books.sent().items():
+    for number, (second, outcome) in known.sent().items():
         counts = expected[second * SECOND_NS // window_ns * window_ns]
         counts["sent"] += 1
-        if number in books.received:
+        if number in known.received:
             counts["received"] += 1
         elif outcome in REFUSED:
             counts["refused"] += 1
@@ -145,7 +149,7 @@ def _expected(books: Books, window_ns: int) -> dict[int, dict[str, int]]:
 
 
 def counters_differ(path: str, rows: Mapping[str, int], counters: Mapping[str, int]) -> list[str]:
-    """Where the exporter's counters, its reclassifications reckoned in, are not the sums of all rows."""
+    """Return where the exporter's counters, corrected by reclassifications, are not the sums of rows."""
     return [
         f"{path}: the exporter counts {counters.get(name, 0)} {name}, the rows {rows[name]}"
         for name in CLASSES

@@ -1,4 +1,4 @@
-"""What a soak does to the network and to Inflight's own parts, one thing after the other."""
+"""The faults of a soak, of the network and of Inflight's own parts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Whose = Literal["network", "receivers", "ours"]  # whom a loss may be blamed on
 
 @dataclass(frozen=True)
 class Fault:
-    """`act` does it and undoes it; messages may go missing if it was done to the network or the receivers."""
+    """One fault; `act` does and undoes it. Those of network and receivers may make messages go missing."""
 
     name: str
     whose: Whose
@@ -29,7 +29,7 @@ class Fault:
 
 
 def stopped(part: str, seconds: float) -> Callable[[Soaked], None]:
-    """It stands still, as a frozen machine does, and goes on."""
+    """Return an act that stops a part with SIGSTOP, and lets it go on."""
 
     def act(soaked: Soaked) -> None:
         pids = soaked.processes(part)
@@ -43,7 +43,7 @@ def stopped(part: str, seconds: float) -> Callable[[Soaked], None]:
 
 
 def killed(part: str, seconds: float) -> Callable[[Soaked], None]:
-    """It dies without a word, and is started again."""
+    """Return an act that kills a part and starts it again."""
 
     def act(soaked: Soaked) -> None:
         soaked.kill(part)
@@ -54,7 +54,7 @@ def killed(part: str, seconds: float) -> Callable[[Soaked], None]:
 
 
 def junk(soaked: Soaked) -> None:
-    """Records that are none: noise, numbers of 400 digits, and 300 MB of zeros in a small one."""
+    """Send values that are not records: noise, numbers of 400 digits, 300 MB of zeros in a small batch."""
     noise = [b"", b"\0" * 900, os.urandom(2_000), b'{"v":1,"at_ns":1' + b"0" * 400 + b"}"]
     topics = [f"{soaked.prefix}.{name}" for name in ("samples", "router", "windows")]
     producer = KafkaProducer(

@@ -76,7 +76,7 @@ class Soaked:
         return next(found for found in self._supervisor.parts if found.part.name == name)
 
     def processes(self, name: str) -> list[int]:
-        """The part's process and all that it started."""
+        """Return the pids of a part and of all that it has started."""
         pid = self.process(name).pid
         return [each for each in orphans.marked(f"{self._supervisor.state_dir}//") if _session(each) == pid]
 
@@ -84,12 +84,12 @@ class Soaked:
         self.process(name).kill()
 
     def start(self, name: str) -> None:
-        """For the first time or again."""
+        """Start a part, for the first time or again."""
         if name == "kafka":
             self.network.kafka.start()
         elif name.startswith("router-"):
             self.network.routers[name.removeprefix("router-")].start()
-            self.network.wait_whole(60)
+            self.network.wait_connected(60)
         else:
             self._supervisor.start(self._part(name))
 
@@ -111,7 +111,7 @@ class Soaked:
             "--listen",
             self._listen[name],
         ]
-        # What is ready, and when, is not what this is about: any answer will do.
+        # Any answer will do: readiness is not what a soak looks at.
         return Part(name, argv, lambda: bool(http.get(f"{self.url(name)}/-/healthy")), _READY_SECONDS)
 
 
@@ -123,7 +123,7 @@ def _session(pid: int) -> int:
 
 
 def _values(bootstrap: str, topic: str) -> Iterator[bytes]:
-    """All values that stand in the topic now, in the order of each partition."""
+    """Yield all values that are in the topic now, each partition in its order."""
     consumer: Any = KafkaConsumer(bootstrap_servers=bootstrap, enable_auto_commit=False, group_id=None)
     try:
         parts = [TopicPartition(topic, n) for n in sorted(consumer.partitions_for_topic(topic) or ())]
@@ -150,7 +150,7 @@ def _rows(soaked: Soaked) -> dict[str, dict[int, dict[str, Any]]]:
 
 
 def _counters(soaked: Soaked) -> dict[str, dict[str, int]]:
-    """By path: messages by class, revisions reckoned in; and what was reclassified in all."""
+    """Return by path the messages by class, corrected by reclassifications, and the number of those."""
     found: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for family in text_string_to_metric_families(http.get(f"{soaked.url('export')}/metrics")):
         for sample in family.samples:
@@ -174,7 +174,7 @@ def _break(soaked: Soaked, fault: Fault, say: Callable[[str], None]) -> tuple[in
 
 
 def _disturb(soaked: Soaked, minutes: float, say: Callable[[str], None]) -> dict[str, list[tuple[int, int]]]:
-    """One fault after the other until the time is over; when they were, by whom they were done to."""
+    """Do one fault after the other until the time is over; return their spans by what they were done to."""
     spans: dict[str, list[tuple[int, int]]] = {"network": [], "receivers": [], "ours": []}
     until = time.monotonic() + minutes * 60
     time.sleep(_CALM_SECONDS)
@@ -187,22 +187,22 @@ def _disturb(soaked: Soaked, minutes: float, say: Callable[[str], None]) -> dict
 
 
 def _judge(soaked: Soaked, spans: dict[str, list[tuple[int, int]]]) -> tuple[list[dict[str, Any]], list[str]]:
-    """The table, a line a path, and what does not agree; waits while rows are still missing."""
-    books, junk = _audit.read_samples(_values(soaked.bootstrap, f"{soaked.prefix}.samples"))
+    """Return a line for each path, and what does not agree; wait while rows are missing."""
+    records, junk = _audit.read_samples(_values(soaked.bootstrap, f"{soaked.prefix}.samples"))
     # What the network loses while nobody may have watched is rightly either of the two.
     disturbed = _audit.Disturbed(spans["network"], spans["receivers"] + spans["network"])
     until = time.monotonic() + _FINAL_SECONDS
     while True:
         lines, wrong = [], []
         rows, counters = _rows(soaked), _counters(soaked)
-        for path, book in sorted(books.items()):
+        for path, known in sorted(records.items()):
             sums = _audit.totals(rows.get(path, {}).values())
-            wrong += _audit.faults_of(path, book, rows.get(path, {}), disturbed, soaked.settle_ns)
+            wrong += _audit.faults_of(path, known, rows.get(path, {}), disturbed, soaked.settle_ns)
             wrong += _audit.counters_differ(path, sums, counters[path])
-            by_records = len(book.sent()), len(book.received)
+            by_records = len(known.sent()), len(known.received)
             moved = counters[path]["moved"]
             lines.append(
-                {"path": path, "records": book.records, "by_records": by_records, **sums, "moved": moved}
+                {"path": path, "records": known.records, "by_records": by_records, **sums, "moved": moved}
             )
         if not wrong or time.monotonic() > until:
             return [*lines, {"junk": junk}], wrong

@@ -1,1 +1,1 @@
-"""The real programs of an embedded network, and how each is configured."""
+"""The programs of an embedded network as services, and their configurations."""

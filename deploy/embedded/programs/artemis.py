@@ -1,4 +1,4 @@
-"""A real Artemis for demonstrations and tests: open AMQP, Jolokia with a password and a strict Origin."""
+"""Artemis: AMQP without login, and Jolokia with a password and a strict Origin, as consoles have it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from xml.sax.saxutils import escape, quoteattr
 
 from collectors.config.secrets import read_password
 from deploy.embedded import http
-from deploy.embedded.programs import artemis_logins, java
-from deploy.embedded.programs.secured import Guard
-from deploy.embedded.supervise import secret
+from deploy.embedded.programs import artemis_security, java
+from deploy.embedded.programs.security import Security
+from deploy.embedded.supervise import password_files
 from deploy.embedded.supervise.ports import LOOPBACK, accepts, free_port
 from deploy.embedded.supervise.process import Part
 from deploy.embedded.supervise.service import Service
@@ -28,7 +28,7 @@ _BROKER = Template("""\
 <configuration xmlns="urn:activemq">
   <core xmlns="urn:activemq:core">
     <name>$name</name>
-    <security-enabled>$guarded</security-enabled>
+    <security-enabled>$security</security-enabled>
     <persistence-enabled>true</persistence-enabled>
     <journal-type>NIO</journal-type>
     <journal-directory>$data/journal</journal-directory>
@@ -57,7 +57,7 @@ $acceptors
       </security-setting>
     </security-settings>
     <address-settings>
-      <!-- For probes: nothing that would take a message out of the queue but its receiver and its TTL. -->
+      <!-- For probes: only a receiver or its TTL takes a message out of a queue. -->
       <address-setting match="inflight.#">
         <max-delivery-attempts>-1</max-delivery-attempts>
         <default-address-routing-type>ANYCAST</default-address-routing-type>
@@ -104,8 +104,8 @@ _POLICY = f"""\
 class Artemis(Service):
     """AMQP at `amqp_url`; Jolokia at `jolokia_url` for `user`, the password in `password_file`, `origin`.
 
-    With a `guard` also AMQP with TLS: at `guarded_url` for who logs in by PLAIN, at `scram_url` by SCRAM,
-    at `external_url` by a certificate.
+    With `security` also AMQP with TLS: with logins by PLAIN at `plain_url`, by SCRAM at `scram_url`, by
+    certificate at `external_url`.
     """
 
     user = USER
@@ -118,7 +118,7 @@ class Artemis(Service):
         name: str = "artemis",
         queues: Sequence[str] = (),
         fresh: bool = True,
-        guard: Guard | None = None,
+        security: Security | None = None,
         heap_mib: int = _HEAP_MIB,
     ) -> None:
         super().__init__(supervisor)
@@ -126,8 +126,8 @@ class Artemis(Service):
         self._heap_mib = heap_mib
         self.port = free_port()
         self._jolokia_port = free_port()
-        self._guard = guard
-        self._guarded_ports = {way: free_port() for way in artemis_logins.WAYS} if guard else {}
+        self._security = security
+        self._secure_ports = {way: free_port() for way in artemis_security.SECURE_WAYS} if security else {}
         self._directory = supervisor.directory(name, fresh=fresh)
         self.password_file = self._directory / "jolokia.password"
         self._write(queues)
@@ -141,51 +141,51 @@ class Artemis(Service):
         return f"http://{LOOPBACK}:{self._jolokia_port}/jolokia"
 
     @property
-    def guarded_url(self) -> str:
-        return self._url(artemis_logins.PLAIN)
+    def plain_url(self) -> str:
+        return self._url(artemis_security.PLAIN)
 
     @property
     def scram_url(self) -> str:
-        return self._url(artemis_logins.SCRAM)
+        return self._url(artemis_security.SCRAM)
 
     @property
     def external_url(self) -> str:
-        return self._url(artemis_logins.EXTERNAL)
+        return self._url(artemis_security.EXTERNAL)
 
-    def _url(self, way: artemis_logins.Way) -> str:
-        if self._guard is None:
-            raise RuntimeError("this Artemis was made without a guard")
-        # By name: qpid-proton does not find addresses in certificates.
-        return f"amqps://localhost:{self._guarded_ports[way]}"
+    def _url(self, way: artemis_security.Way) -> str:
+        if self._security is None:
+            raise RuntimeError("this Artemis was made without security")
+        # By name: qpid-proton does not look for addresses in certificates.
+        return f"amqps://localhost:{self._secure_ports[way]}"
 
     def _acceptors(self) -> dict[str, str]:
         acceptors = {"amqp": f"tcp://{LOOPBACK}:{self.port}?{_AMQP};securityDomain=open"}
-        if self._guard is not None:
-            tls = artemis_logins.tls(self._directory, self._guard)
-            for way, port in self._guarded_ports.items():
+        if self._security is not None:
+            tls = artemis_security.tls(self._directory, self._security)
+            for way, port in self._secure_ports.items():
                 acceptors[way.name] = f"tcp://{LOOPBACK}:{port}?{_AMQP};{tls};{way.options}"
         return acceptors
 
     def _write(self, queues: Sequence[str]) -> None:
-        password = secret.password(self.password_file)
+        password = password_files.password(self.password_file)
         policy = self._directory / "jolokia-access.xml"
         policy.write_text(_POLICY)
-        # In a file: the options of a -javaagent stand in the argv, which every user of the machine can read.
-        secret.write(
+        # In a file, since every user of the machine can read the argv, and so the options of a -javaagent.
+        password_files.write_private(
             self._directory / "jolokia.properties",
             _JOLOKIA.format(
                 host=LOOPBACK, port=self._jolokia_port, user=USER, password=password, policy=policy.as_uri()
             ),
         )
-        if self._guard is not None:
-            artemis_logins.write(self._directory, self._guard)
+        if self._security is not None:
+            artemis_security.write(self._directory, self._security)
         etc = self._directory / "etc"
         etc.mkdir(exist_ok=True)
         (etc / "broker.xml").write_text(
             _BROKER.substitute(
                 name=escape(self.name),
                 data=escape(str(self._directory / "data")),
-                guarded=str(self._guard is not None).lower(),
+                security=str(self._security is not None).lower(),
                 acceptors="\n".join(
                     _ACCEPTOR.format(name=quoteattr(name), url=escape(url))
                     for name, url in self._acceptors().items()
@@ -196,7 +196,9 @@ class Artemis(Service):
 
     def _part(self) -> Part:
         options = (
-            [f"-Djava.security.auth.login.config={self._directory / 'login.config'}"] if self._guard else []
+            [f"-Djava.security.auth.login.config={self._directory / 'login.config'}"]
+            if self._security
+            else []
         )
         agent = artifacts.ensure().jars("jolokia")[0]
         return Part(
@@ -214,7 +216,7 @@ class Artemis(Service):
         )
 
     def _ready(self) -> bool:
-        """The broker says of itself that it is active, by the way that the collector will ask it."""
+        """Whether the broker says of itself that it is active, asked in the way of the collector."""
         if not accepts(self.port):
             return False
         question = {

@@ -1,4 +1,4 @@
-"""A real Grafana over the embedded Prometheus, where one is found."""
+"""Grafana with the embedded Prometheus as its source, where it is found."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Self
 import yaml
 
 from deploy.embedded import http
-from deploy.embedded.supervise import secret
+from deploy.embedded.supervise import password_files
 from deploy.embedded.supervise.ports import LOOPBACK, free_port
 from deploy.embedded.supervise.process import Part
 from deploy.embedded.supervise.service import Service
@@ -22,7 +22,11 @@ _PACKAGED_HOME = Path("/usr/share/grafana")
 
 
 def installation() -> tuple[Path, Path] | None:
-    """The program and its home directory: as $INFLIGHT_GRAFANA says (program or home), or as on the PATH."""
+    """Return the program and its home directory, or None if there is no Grafana.
+
+    $INFLIGHT_GRAFANA may name either, and raises Problem if it names something else; without it the program
+    is looked for on the PATH.
+    """
     named = os.environ.get(PROGRAM)
     if named:
         path = Path(named)
@@ -37,7 +41,7 @@ def installation() -> tuple[Path, Path] | None:
 
 
 def _complete(program: Path) -> tuple[Path, Path] | None:
-    """A program is of use only with its home directory, which it is told on start."""
+    """Return the program with its home directory, without which it cannot start; None if that is missing."""
     real = program.resolve()
     for home in (real.parent.parent, _PACKAGED_HOME):
         if os.access(real, os.X_OK) and (home / "conf" / "defaults.ini").is_file():
@@ -46,7 +50,7 @@ def _complete(program: Path) -> tuple[Path, Path] | None:
 
 
 class Grafana(Service):
-    """At `url`: anyone may look, `user` and the password in `password_file` may change."""
+    """Grafana at `url`: anybody may view, `user` with the password in `password_file` may edit."""
 
     user = "admin"
 
@@ -63,7 +67,7 @@ class Grafana(Service):
         self._port = port or free_port()
         self._directory = supervisor.directory("grafana", fresh=fresh)
         self.password_file = self._directory / "admin.password"
-        secret.password(self.password_file)
+        password_files.password(self.password_file)
         self._provision(prometheus_url, dashboards)
 
     @property
@@ -71,7 +75,7 @@ class Grafana(Service):
         return f"http://{LOOPBACK}:{self._port}"
 
     def start(self) -> Self:
-        """A new one sometimes fails over its own empty database, and then does well with the next."""
+        """Start it; a first start sometimes fails on its new database, and is tried again with another."""
         try:
             return super().start()
         except Problem:
@@ -86,10 +90,10 @@ class Grafana(Service):
             "access": "proxy",
             "url": prometheus_url,
             "isDefault": True,
-            # The scrape interval: what Grafana takes for the smallest useful step of a rate.
+            # The scrape interval, from which Grafana derives the smallest useful interval of a rate.
             "jsonData": {"timeInterval": "2s", "httpMethod": "POST"},
         }
-        for kind in ("plugins", "notifiers", "alerting", "dashboards"):  # it calls a missing one an error
+        for kind in ("plugins", "notifiers", "alerting", "dashboards"):  # it logs a missing one as an error
             (self._directory / "provisioning" / kind).mkdir(parents=True, exist_ok=True)
         self._provide("datasources", {"apiVersion": 1, "datasources": [source]})
         if dashboards is not None:

@@ -1,4 +1,4 @@
-"""How the embedded stack starts a JVM: small, quick to start, and gone when it is out of memory."""
+"""The command line of a JVM that is small, starts quickly, and ends when it is out of memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from deploy.jvm import artifacts
 
 _OPTIONS = (
-    "-XX:+UseSerialGC",  # one small heap on a machine shared by many parts
+    "-XX:+UseSerialGC",  # a small heap, on a machine shared with many programs
     # Half the CPU time of a start; the second compiler pays off only after minutes at full load.
     "-XX:TieredStopAtLevel=1",
     "-XX:+ExitOnOutOfMemoryError",
@@ -21,7 +21,7 @@ _OPTIONS = (
 def command(
     conf: str, main: str, *arguments: str | Path, heap_mib: int, options: Sequence[str] = ()
 ) -> list[str | Path]:
-    """The argv that runs `main` of the parts fetched as `conf`."""
+    """Return the argv that runs `main` with the jars fetched as `conf`."""
     parts = artifacts.ensure()
     return [
         parts.java,

@@ -1,4 +1,4 @@
-"""A real Kafka for demonstrations and tests: one node, broker and controller in one (KRaft)."""
+"""Kafka: one node that is broker and controller in one (KRaft)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from collectors.config import model
 from collectors.contract.topics import ALL, Topic
 from collectors.kafka.client import KafkaSetupError, create_topics
 from deploy.embedded.programs import java
-from deploy.embedded.programs.secured import Guard
-from deploy.embedded.supervise import secret
+from deploy.embedded.programs.security import Security
+from deploy.embedded.supervise import password_files
 from deploy.embedded.supervise.ports import LOOPBACK, accepts, free_port
 from deploy.embedded.supervise.process import Part
 from deploy.embedded.supervise.service import Service
@@ -30,10 +30,10 @@ _SETTINGS = {
     "node.id": 1,
     "controller.listener.names": "CONTROLLER",
     "inter.broker.listener.name": "OPEN",
-    "listener.security.protocol.map": "OPEN:PLAINTEXT,CONTROLLER:PLAINTEXT,GUARDED:SASL_SSL",
+    "listener.security.protocol.map": "OPEN:PLAINTEXT,CONTROLLER:PLAINTEXT,SECURE:SASL_SSL",
     "auto.create.topics.enable": "false",
     "num.partitions": 12,
-    # One node holds every copy.
+    # There is one node for every copy.
     "default.replication.factor": 1,
     "offsets.topic.replication.factor": 1,
     "offsets.topic.num.partitions": 4,
@@ -51,8 +51,8 @@ _SETTINGS = {
     "num.io.threads": 4,
     "background.threads": 2,
     "num.recovery.threads.per.data.dir": 2,
-    # A killed broker is let in again when its session has expired: shorter than the default of nine seconds,
-    # but a busy machine must not fence a broker that lives.
+    # A killed broker may come back when its session has expired: sooner than by default (9 s), but not so
+    # soon that a busy machine fences one that lives.
     "broker.heartbeat.interval.ms": 500,
     "broker.session.timeout.ms": 5_000,
 }
@@ -60,9 +60,9 @@ _SCRAM = "SCRAM-SHA-512"
 
 
 class Kafka(Service):
-    """`bootstrap` is where it listens: a free port if none is given. `fresh` drops what earlier runs left.
+    """Listens at `bootstrap`, on a free port if none is given; `fresh` drops the data of earlier starts.
 
-    With a `guard` it also listens at `guarded_bootstrap`: TLS, and SCRAM-SHA-512 or PLAIN.
+    With `security` it also listens at `secure_bootstrap`, with TLS, and SCRAM-SHA-512 or PLAIN.
     """
 
     def __init__(
@@ -72,43 +72,43 @@ class Kafka(Service):
         name: str = "kafka",
         port: int | None = None,
         fresh: bool = True,
-        guard: Guard | None = None,
+        security: Security | None = None,
         settings: Mapping[str, object] | None = None,
     ) -> None:
         super().__init__(supervisor)
         self._name = name
         self._port = port or free_port()
-        self._guard = guard
-        self._guarded_port = free_port() if guard else 0
+        self._security = security
+        self._secure_port = free_port() if security else 0
         self._directory = supervisor.directory(name, fresh=fresh)
         self._config = self._directory / "server.properties"
-        made = {**_SETTINGS, **self._listeners(), **self._guards(), **(settings or {})}
-        secret.write(self._config, "".join(f"{key}={value}\n" for key, value in made.items()))
+        made = {**_SETTINGS, **self._listeners(), **self._security_settings(), **(settings or {})}
+        password_files.write_private(self._config, "".join(f"{key}={value}\n" for key, value in made.items()))
 
     @property
     def bootstrap(self) -> str:
         return f"{LOOPBACK}:{self._port}"
 
     @property
-    def guarded_bootstrap(self) -> str:
-        if self._guard is None:
-            raise RuntimeError("this Kafka was made without a guard")
-        return f"{LOOPBACK}:{self._guarded_port}"
+    def secure_bootstrap(self) -> str:
+        if self._security is None:
+            raise RuntimeError("this Kafka was made without security")
+        return f"{LOOPBACK}:{self._secure_port}"
 
     def start(self) -> Self:
         super().start()
-        if self._guard is not None:
+        if self._security is not None:
             admin = self._admin()
             try:
                 admin.alter_user_scram_credentials(
-                    [UserScramCredentialUpsertion(self._guard.user, _SCRAM, self._guard.password)]
+                    [UserScramCredentialUpsertion(self._security.user, _SCRAM, self._security.password)]
                 )
             finally:
                 admin.close()
         return self
 
     def make_topics(self, prefix: str = "inflight", topics: Iterable[Topic] = ALL) -> None:
-        """Make the topics that are not there yet."""
+        """Make the topics that do not exist; raises Problem if Kafka refuses."""
         try:
             create_topics(model.Kafka(servers=(self.bootstrap,), prefix=prefix), topics)
         except KafkaSetupError as e:
@@ -117,8 +117,8 @@ class Kafka(Service):
     def _listeners(self) -> dict[str, object]:
         controller = f"{LOOPBACK}:{free_port()}"
         ways_in = f"OPEN://{self.bootstrap}"
-        if self._guard is not None:
-            ways_in += f",GUARDED://{self.guarded_bootstrap}"
+        if self._security is not None:
+            ways_in += f",SECURE://{self.secure_bootstrap}"
         return {
             "controller.quorum.voters": f"1@{controller}",
             "listeners": f"{ways_in},CONTROLLER://{controller}",
@@ -126,22 +126,22 @@ class Kafka(Service):
             "log.dirs": self._directory / "data",
         }
 
-    def _guards(self) -> dict[str, object]:
-        if self._guard is None:
+    def _security_settings(self) -> dict[str, object]:
+        if self._security is None:
             return {}
         security = "org.apache.kafka.common.security"
-        user, password = self._guard.user, self._guard.password
+        user, password = self._security.user, self._security.password
         return {
-            "listener.name.guarded.ssl.keystore.type": "PEM",
-            "listener.name.guarded.ssl.keystore.location": self._guard.keystore(self._directory),
-            "listener.name.guarded.ssl.truststore.type": "PEM",
-            "listener.name.guarded.ssl.truststore.location": self._guard.ca,
-            "listener.name.guarded.ssl.client.auth": "requested",
-            "listener.name.guarded.sasl.enabled.mechanisms": f"{_SCRAM},PLAIN",
-            "listener.name.guarded.scram-sha-512.sasl.jaas.config": (
+            "listener.name.secure.ssl.keystore.type": "PEM",
+            "listener.name.secure.ssl.keystore.location": self._security.keystore(self._directory),
+            "listener.name.secure.ssl.truststore.type": "PEM",
+            "listener.name.secure.ssl.truststore.location": self._security.ca,
+            "listener.name.secure.ssl.client.auth": "requested",
+            "listener.name.secure.sasl.enabled.mechanisms": f"{_SCRAM},PLAIN",
+            "listener.name.secure.scram-sha-512.sasl.jaas.config": (
                 f"{security}.scram.ScramLoginModule required;"
             ),
-            "listener.name.guarded.plain.sasl.jaas.config": (
+            "listener.name.secure.plain.sasl.jaas.config": (
                 f'{security}.plain.PlainLoginModule required user_{user}="{password}";'
             ),
         }
@@ -158,7 +158,7 @@ class Kafka(Service):
         )
 
     def _format(self) -> None:
-        # One that began with a dash would be taken for an option.
+        # An id that begins with a dash would be taken for an option.
         cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=").replace("-", "A")
         argv = java.command(
             "kafka",

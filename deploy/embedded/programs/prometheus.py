@@ -1,4 +1,4 @@
-"""A real Prometheus over the parts of the stack, where the program is on the PATH."""
+"""Prometheus, which scrapes the targets given, where the program is on the PATH."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def program() -> str | None:
 
 
 class Prometheus(Service):
-    """At `url`. `targets`: job → addresses `host:port`; `rules`: files of recording and alert rules."""
+    """Prometheus at `url`. `targets` has the addresses `host:port` by job, `rules` are files of rules."""
 
     def __init__(
         self,

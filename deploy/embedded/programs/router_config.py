@@ -1,4 +1,4 @@
-"""What one router of the embedded network is to do, and how qdrouterd and skrouterd are told so."""
+"""Routers as data, and the configuration files of qdrouterd and skrouterd made from that."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MULTICAST_PREFIX = "multicast"
 
 @dataclass(frozen=True)
 class Broker:
-    """A broker by a router's side, and the addresses that lead into its queues of the same names."""
+    """A broker that a router connects to, and its queues; addresses of the same names lead into them."""
 
     port: int
     queues: tuple[str, ...]
@@ -21,7 +21,7 @@ class Broker:
 
 @dataclass(frozen=True)
 class RouterSpec:
-    """`port` is for clients, `mesh_port` for other routers; `peers` are dialled at their mesh ports."""
+    """A router: clients connect at `port`, routers at `mesh_port`; it connects to its `peers`."""
 
     id: str
     peers: tuple[RouterSpec, ...] = ()
@@ -36,12 +36,12 @@ class RouterSpec:
 
 @dataclass(frozen=True)
 class Program:
-    """A router's program: the prefix of its entity types, and how an address leads through a queue."""
+    """A make of router: the prefix of its entity types, and how an address leads through a queue."""
 
     name: str
     prefix: str
     waypoints: bool
-    # Without phases one address cannot lead both into a queue and out of it: receivers use another.
+    # Without waypoints an address leads either into a queue or out of it: receivers use one with this suffix.
     receive_suffix: str = ""
 
     def entity_type(self, short: str) -> str:
@@ -54,11 +54,11 @@ PROGRAMS = (DISPATCH, SKUPPER)
 
 
 def configuration(spec: RouterSpec, program: Program) -> str:
-    """The configuration file of a real router."""
+    """Return the text of a router's configuration file."""
     anonymous = {"authenticatePeer": "no", "saslMechanisms": "ANONYMOUS"}
     entities: list[tuple[str, dict[str, object]]] = [
         ("router", {"mode": "interior", "id": spec.id, "workerThreads": 1}),
-        # The route that a message took stays on it for the probes to see.
+        # So the probes see the route of each message.
         ("listener", {"host": LOOPBACK, "port": spec.port, "stripAnnotations": "no", **anonymous}),
         (
             "listener",
@@ -82,7 +82,7 @@ def configuration(spec: RouterSpec, program: Program) -> str:
 
 
 def _through_queue(queue: str, broker: str, program: Program) -> list[tuple[str, dict[str, object]]]:
-    """`in` and `out` are meant as the router sees them: messages come in from the queue."""
+    """Return an address and its auto-links; seen from the router, `in` is out of the queue."""
     receive = queue + program.receive_suffix
     inwards: dict[str, object] = {"address": receive, "direction": "in", "connection": broker}
     if receive != queue:

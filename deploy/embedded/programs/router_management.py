@@ -1,4 +1,4 @@
-"""The few questions that tell when a router is ready, and when the routers know each other."""
+"""Management requests that tell whether a router is ready, and which others it knows."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ OWN = "$management"
 
 
 def nodes(url: str, address: str = OWN) -> list[str]:
-    """The management addresses of all routers that one knows, itself included.
+    """Return the management addresses of all routers that a router knows, itself included.
 
-    It is the one at `url`, or that of a management address which is asked through it.
+    It is the router at `url`, or the one of `address`, asked through that.
     """
     properties = {"operation": "GET-MGMT-NODES", "type": "org.amqp.management", "name": "self"}
     return [str(known) for known in _ask(url, address, properties, None)]
 
 
 def column(url: str, entity_type: str, attribute: str) -> list[Any]:
-    """One attribute of every entity of a type."""
+    """Return one attribute of every entity of a type."""
     properties = {
         "operation": "QUERY",
         "entityType": entity_type,

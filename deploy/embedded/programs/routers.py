@@ -1,4 +1,4 @@
-"""Routers of the embedded network: real ones where a program is on the PATH, otherwise stand-ins."""
+"""Routers as services: what all have in common, and the real ones; `stand_in` has the others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from deploy.embedded.supervise.supervisor import Supervisor
 
 
 class Router(Service):
-    """One router, ready when its management answers; `kill` and `start` are a crash and a return."""
+    """One router; it is ready when its management answers."""
 
     program: Program
 
@@ -29,15 +29,15 @@ class Router(Service):
 
     @property
     def router_id(self) -> str:
-        """As it calls itself to others."""
+        """The id by which other routers know it."""
         return self.spec.id
 
     def nodes(self, address: str = router_management.OWN) -> list[str]:
-        """The management addresses of the routers it knows, or that the one of that address does."""
+        """Return the management addresses of the routers known to it, or to the one at `address`."""
         return router_management.nodes(self.url, address)
 
     def queue_links_active(self) -> bool:
-        """Whether the ways into and out of every queue at its broker are open."""
+        """Whether the auto-links into and out of every queue of its broker are active."""
         wanted = 2 * len(self.spec.broker.queues) if self.spec.broker else 0
         if not wanted:
             return True
@@ -47,7 +47,7 @@ class Router(Service):
         return states == ["active"] * wanted
 
     def receive_address(self, queue: str) -> str:
-        """Where a receiver finds what was sent to the queue's own address."""
+        """Return the address at which a receiver gets what was sent to the address of the queue."""
         return queue + self.program.receive_suffix
 
     @abstractmethod
@@ -64,7 +64,7 @@ class Router(Service):
 
 
 class RealRouter(Router):
-    """qdrouterd or skrouterd, with a configuration made for it."""
+    """qdrouterd or skrouterd with a configuration file."""
 
     def __init__(self, supervisor: Supervisor, spec: RouterSpec, program: Program) -> None:
         super().__init__(supervisor, spec)
@@ -77,5 +77,5 @@ class RealRouter(Router):
 
 
 def real_program() -> Program | None:
-    """The first router program on the PATH."""
+    """Return the first router program on the PATH, or None."""
     return next((program for program in PROGRAMS if shutil.which(program.name)), None)

@@ -1,4 +1,4 @@
-"""A stand-in as a router of the embedded network."""
+"""A stand-in as a service."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SPEAKS_LIKE = {"dispatch": DISPATCH, "skupper": SKUPPER}
 
 
 class StandIn(Router):
-    """`control` is the socket through which it is told to delay, drop, stall or die."""
+    """A stand-in router; faults are told through the socket `control`."""
 
     def __init__(self, supervisor: Supervisor, spec: RouterSpec, flavour: Flavour = "dispatch") -> None:
         super().__init__(supervisor, spec)
@@ -26,7 +26,7 @@ class StandIn(Router):
         self.control = self._directory / "control"
 
     def tell(self, command: dict[str, Any]) -> dict[str, Any]:
-        """Give it a fault, or take it away; deploy.standin.faults.control says what it understands."""
+        """Send a command of deploy.standin.faults.control; raises Problem if it is refused."""
         return control.send(self.control, command)
 
     @property
@@ -34,7 +34,7 @@ class StandIn(Router):
         return f"{self.spec.id}.stand-in"
 
     def receive_address(self, queue: str) -> str:
-        """The stand-in has phases, whomever it speaks like."""
+        """Return the queue's own address: a stand-in has waypoints in both flavours."""
         return queue
 
     def _argv(self) -> list[str | Path]:

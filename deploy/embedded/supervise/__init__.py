@@ -1,1 +1,1 @@
-"""Processes that are started, watched and ended together, and leave nothing behind."""
+"""Starting, watching and ending processes, so that none is left behind."""

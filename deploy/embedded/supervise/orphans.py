@@ -1,8 +1,8 @@
-"""Ends a supervisor's parts when the supervisor is gone, however it went: kill -9 leaves nobody else.
+"""Ends the processes of a supervisor when it is gone, even by kill -9.
 
-Run as a script, with the mark that the parts carry in their environment, and the time that they get to end;
-its stdin is a pipe that only the supervisor holds open. It knows the standard library alone, so that it
-starts in a few ms and stays small.
+Runs as a script. Its arguments are the mark that the processes carry in their environment, and the seconds
+that they get to end; its stdin is a pipe that only the supervisor holds open. It imports the standard library
+alone, so that it starts in a few ms and stays small.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from pathlib import Path
 
 MARK = "INFLIGHT_EMBEDDED"
 _LOOK_SECONDS = 0.1
-# A part that was just being started gets its environment only with its exec: one empty look is not enough.
+# A process that is just being started has its environment only after exec: one empty look is not enough.
 _EMPTY_LOOKS = 5
 
 
 def marked(prefix: str) -> list[int]:
-    """The processes whose environment carries a mark that begins so. A pid alone may be another's by now."""
+    """Return the pids of processes whose mark begins with `prefix`. A pid kept from before may be reused."""
     needle = b"\0" + os.fsencode(f"{MARK}={prefix}")
     found = []
     for entry in Path("/proc").iterdir():
@@ -37,7 +37,7 @@ def marked(prefix: str) -> list[int]:
 
 
 def end_marked(prefix: str, *, grace_seconds: float, empty_looks: int = 1) -> int:
-    """Ask them to end, then make them; returns how many there were."""
+    """Send SIGTERM, and SIGKILL after the grace; return how many processes there were."""
     seen: set[int] = set()
     asked_until = time.monotonic() + grace_seconds
     while empty_looks:
@@ -55,12 +55,12 @@ def end_marked(prefix: str, *, grace_seconds: float, empty_looks: int = 1) -> in
 
 
 def main() -> None:
-    """Wait for the end of the supervisor; `q` on the pipe says that it has cleaned up by itself."""
+    """Wait for the end of the supervisor. After `q` on the pipe it has ended its processes itself."""
     mark, grace_seconds = sys.argv[1], float(sys.argv[2])
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     parent = os.getppid()
-    # The pipe tells at once; the parent's pid tells also if a forked child of it still holds the pipe open.
+    # The pipe tells at once. The parent's pid tells it also while a forked child holds the pipe open.
     while os.getppid() == parent:
         readable, _, _ = select.select([0], [], [], 1.0)
         if readable:

@@ -8,8 +8,8 @@ import threading
 
 LOOPBACK = "127.0.0.1"
 
-# Below the range that the kernel takes for outgoing connections (32768 up): a part that is down
-# for a moment must find its port free again, and a client that redials it must not end up talking to itself.
+# Below the range of outgoing connections (32768 up): else the port of a program that is down for a moment
+# could be taken, even by a client that redials it and so connects to itself.
 _FIRST, _LAST = 20_000, 32_000
 _ATTEMPTS = 200
 
@@ -18,7 +18,7 @@ _lock = threading.Lock()
 
 
 def free_port() -> int:
-    """A port that nothing listens on, and that no earlier call in this process has returned."""
+    """Return a port that nothing listens on, and that no earlier call in this process has returned."""
     with _lock:
         for _ in range(_ATTEMPTS):
             port = random.randint(_FIRST, _LAST)  # noqa: S311 -- spread out, not secret
@@ -38,7 +38,7 @@ def _taken(port: int) -> bool:
 
 
 def accepts(port: int) -> bool:
-    """Whether something listens on the port: the first thing to ask before asking more of it."""
+    """Whether something listens on the port."""
     try:
         socket.create_connection((LOOPBACK, port), timeout=1).close()
     except OSError:

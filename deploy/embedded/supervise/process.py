@@ -1,4 +1,4 @@
-"""One part of the embedded stack as a process: started, waited for until it is ready, ended."""
+"""One process of the embedded network: started, waited for until it is ready, ended."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 @dataclass(frozen=True)
 class Part:
-    """What to start, and how to know that it is ready: `ready` may raise, which means not yet."""
+    """What to start, and how to know that it is ready; if `ready` raises, it is not."""
 
     name: str
     argv: Sequence[str | Path]
@@ -33,11 +33,11 @@ class Part:
 
 
 class Interrupted(Exception):  # noqa: N818 -- not an error: someone asked for the end while a part was starting
-    """The wait for a part was given up because the caller wants to end."""
+    """A start was given up because the supervisor is asked to stop."""
 
 
 class Process:
-    """A started part. Ends with `stop` or `kill`; both may be called again and when it is gone."""
+    """A started part. `stop` and `kill` may be called at any time, also when it has ended."""
 
     def __init__(self, part: Part, *, log: Path, mark: str) -> None:
         self.part = part
@@ -48,7 +48,7 @@ class Process:
         self._log_start_bytes = log.stat().st_size if log.exists() else 0
         with log.open("ab") as out:
             try:
-                # A session of its own: Ctrl-C at the terminal is for the supervisor, which has an order.
+                # A session of its own: Ctrl-C must reach only the supervisor, which ends parts in order.
                 self._popen = subprocess.Popen(
                     [str(a) for a in part.argv],
                     stdin=subprocess.DEVNULL,
@@ -93,12 +93,12 @@ class Process:
             time.sleep(_POLL_SECONDS)
 
     def ask_to_end(self) -> None:
-        """The first half of `stop`, for those who end several at once."""
+        """Send SIGTERM and return: `stop` without its wait, for ending several parts at once."""
         self._asked_to_end = True
         self._popen.terminate()
 
     def stop(self, within_seconds: float | None = None) -> None:
-        """Ask the part to end; kill what is left of it after the bound."""
+        """Ask the part to end, and kill it if it has not within the time."""
         if self.alive:
             if not self._asked_to_end:
                 self.ask_to_end()
@@ -109,7 +109,7 @@ class Process:
         self.kill()
 
     def kill(self) -> None:
-        """What a power cut would do. The whole session: a part may have started processes of its own."""
+        """Kill the part and the processes that it has started."""
         self._asked_to_end = True
         for pid in self._session():
             with contextlib.suppress(ProcessLookupError):
@@ -134,7 +134,7 @@ class Process:
         return f"The end of its log, {self.log}:\n{self.log_tail() or '(nothing)'}"
 
     def _session(self) -> list[int]:
-        """Its processes that live. The mark is asked, too: numbers are used again once they are gone."""
+        """Return the pids in its session. The mark is compared, too, since pids are reused."""
         return [pid for pid in orphans.marked(self._mark) if _session_of(pid) == self.pid]
 
 

@@ -1,4 +1,4 @@
-"""A part that can be ended and started again on the same ports and data, alone or among others."""
+"""A program that can be ended and started again with the same ports and data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deploy.embedded.supervise.supervisor import Supervisor
 
 
 class Service(ABC):
-    """Its ports and files are fixed when it is made; `start` may be called after each `stop` or `kill`."""
+    """A program whose ports and files are fixed when the object is made."""
 
     def __init__(self, supervisor: Supervisor) -> None:
         self._supervisor = supervisor
@@ -22,13 +22,13 @@ class Service(ABC):
     @classmethod
     @contextmanager
     def alone(cls, state_dir: Path, **options: Any) -> Iterator[Self]:
-        """The service, started, under a supervisor of its own; `options` are those of the class."""
+        """Start the service under a supervisor of its own; `options` are those of the class."""
         with Supervisor(state_dir) as supervisor:
             yield cls(supervisor, **options).start()
 
     @abstractmethod
     def _part(self) -> Part:
-        """What to start, after whatever has to be there first."""
+        """Prepare what has to be there before, and return what to start."""
 
     @property
     def process(self) -> Process:
@@ -45,12 +45,12 @@ class Service(ABC):
         return self
 
     def stop(self) -> None:
-        """A clean end; the data stay."""
+        """End it in order; the data stay."""
         if self._process is not None:
             self._process.stop()
 
     def kill(self) -> None:
-        """The end a crash would bring; the data stay as they are at that moment."""
+        """End it as a crash would; the data stay as they are at that moment."""
         if self._process is not None:
             self._process.kill()
 

@@ -1,4 +1,4 @@
-"""Starts parts, keeps what belongs to them under one directory, and leaves nothing behind when it ends."""
+"""Starts parts, keeps their files in one directory, and leaves no process behind when it ends."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from deploy.errors import Problem
 
 log = logging.getLogger("inflight.embedded")
 
-# Of the time to stop, for the parts that come last: when others take long, these are asked all at once.
+# The share of the time to stop after which the parts that are left are asked to end all at once.
 _RESERVED_SHARE = 0.4
 
 
 class Supervisor:
-    """The parts of one embedded stack, in one state directory, which no other may use at the same time.
+    """The parts of one embedded network, and its state directory, which no other may use at the same time.
 
-    `with Supervisor(dir) as s: s.start(part)`. Parts end with the `with`, the last started first;
-    if this process is killed, a guardian ends them; if that is killed too, the next start here does.
-    `stopping` is asked while a part starts: when it says yes, `start` gives up with `Interrupted`.
+    `with Supervisor(dir) as s: s.start(part)`. Parts end with the `with`, the last started first. If this
+    process is killed, a second one (`orphans`) ends them; if that is killed, too, the next start here does.
+    While a part starts, `start` raises Interrupted as soon as `stopping` returns True.
     """
 
     def __init__(
@@ -49,15 +49,15 @@ class Supervisor:
         self._parts: dict[str, Process] = {}
         self._lock = threading.Lock()
         self._lock_file: IO[str] | None = None
-        self._guardian: subprocess.Popen[bytes] | None = None
+        self._reaper: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
         private_folder(self.state_dir)
         self._lock_file = _take(self.state_dir / "lock")
         if ended := orphans.end_marked(f"{self.state_dir}//", grace_seconds=0):
             log.warning("ended %d processes that an earlier run left behind in %s", ended, self.state_dir)
-        # No environment: the mark of a supervisor above this one must not make it end the guardian first.
-        self._guardian = subprocess.Popen(
+        # No environment: a supervisor above this one would find its own mark there, and end the reaper first.
+        self._reaper = subprocess.Popen(
             [sys.executable, "-I", "-S", orphans.__file__, self._mark, str(self._stop_seconds / 2)],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
@@ -74,12 +74,12 @@ class Supervisor:
 
     @property
     def parts(self) -> list[Process]:
-        """In the order of their first start."""
+        """All parts in the order of their first start, also those that have ended."""
         with self._lock:
             return list(self._parts.values())
 
     def directory(self, name: str, *, fresh: bool = False) -> Path:
-        """Where a part keeps its files; `fresh` empties it first."""
+        """Return the directory for a part's files, made if need be; `fresh` empties it."""
         path = self.state_dir / name
         if fresh and path.exists():
             shutil.rmtree(path)
@@ -90,8 +90,11 @@ class Supervisor:
         return self.state_dir / "logs" / f"{name}.log"
 
     def start(self, part: Part) -> Process:
-        """Start it and return when it is ready. Its log is kept over restarts within this supervisor."""
-        if self._guardian is None:
+        """Start a part, return when it is ready. Raises Problem if it fails, Interrupted when stopping.
+
+        The log goes on over restarts within this supervisor.
+        """
+        if self._reaper is None:
             raise RuntimeError("a Supervisor starts parts only inside its `with`")
         with self._lock:
             old = self._parts.get(part.name)
@@ -111,7 +114,7 @@ class Supervisor:
         return process
 
     def run(self, what: str, argv: Sequence[str | Path], *, within_seconds: float) -> str:
-        """Run a program that ends by itself and return what it wrote."""
+        """Run a program to its end and return what it wrote; raises Problem if it fails or takes longer."""
         try:
             done = subprocess.run(
                 [str(a) for a in argv],
@@ -135,13 +138,13 @@ class Supervisor:
             process.check()
 
     def stop(self) -> None:
-        """End all parts, the last started first, within `stop_seconds` and a moment."""
-        if self._guardian is None:
+        """End all parts, the last started first, within about `stop_seconds`."""
+        if self._reaper is None:
             return
         _stop_in_order(self.parts[::-1], self._stop_seconds)
         orphans.end_marked(self._mark, grace_seconds=0)
-        self._guardian.communicate(b"q")
-        self._guardian = None
+        self._reaper.communicate(b"q")
+        self._reaper = None
         if self._lock_file is not None:
             self._lock_file.close()
 
@@ -151,7 +154,7 @@ class Supervisor:
 
 
 def _stop_in_order(parts: Sequence[Process], within_seconds: float) -> None:
-    """One after the other while there is time: what comes later serves what comes first."""
+    """End one after the other while there is time, since earlier ones use later ones; then all at once."""
     deadline = time.monotonic() + within_seconds
     one_by_one_until = deadline - _RESERVED_SHARE * within_seconds
     left = list(parts)
@@ -166,7 +169,7 @@ def _stop_in_order(parts: Sequence[Process], within_seconds: float) -> None:
 
 
 def _take(path: Path) -> IO[str]:
-    """The lock of a state directory: held by an open file, so no death of its holder leaves it locked."""
+    """Lock a state directory for as long as the returned file is open; raises Problem if it is in use."""
     file = path.open("a+")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,1 +1,1 @@
-"""Connections, links and proton's events of a stand-in."""
+"""Sockets, proton's engine and its events, connections, links and what they count. Imports no other room."""

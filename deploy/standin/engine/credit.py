@@ -1,4 +1,4 @@
-"""How much credit an incoming link gets: arithmetic only."""
+"""How much credit an incoming link gets. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ CAPACITY = 250  # what the real routers give a link at most
 
 
 def target(*, available: int, unsettled: int, presettled: bool, reachable: bool, held: int) -> int:
-    """The credit a link should have.
+    """Return the credit that a link should have.
 
     Unsettled deliveries get what the consumers still have, end to end, and never more than CAPACITY open
     at once. Presettled ones flow as they do in real routers: credit as long as anybody is there, and what
@@ -18,5 +18,5 @@ def target(*, available: int, unsettled: int, presettled: bool, reachable: bool,
 
 
 def top_up(current: int, wanted: int) -> int:
-    """How much to add now: not every single one, or each message would cost a flow frame."""
+    """Return how much to add now: in heaps, since each addition costs a flow frame."""
     return wanted - current if wanted > current and current <= wanted // 2 else 0

@@ -1,4 +1,4 @@
-"""Proton's events, turned into what they mean for the router's tables."""
+"""Handlers of proton's events: each changes the router's tables, or moves a message on."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ import proton
 from cproton_ffi import ffi, lib
 
 from deploy.standin.engine import peers, sections
+from deploy.standin.engine.amqp_socket import key_of
 from deploy.standin.engine.links import InLink, OutLink, Transit
-from deploy.standin.engine.loop import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from deploy.standin.engine.links import Link
-    from deploy.standin.engine.loop import Wire
+    from deploy.standin.engine.amqp_socket import AmqpSocket
     from deploy.standin.engine.peers import Peer
     from deploy.standin.routing.router import Router
     from deploy.standin.routing.routes import Route
@@ -32,11 +31,9 @@ def _ignore(_what: object) -> None:
 class Events:
     def __init__(self, router: Router, buffer_bytes: int = 65_536) -> None:
         self.router = router
-        self.closed: Callable[[Peer], None] = _ignore
-        self.opened: Callable[[Peer], None] = _ignore
-        self.attached: Callable[[Link], None] = _ignore
-        self.detached: Callable[[Link], None] = _ignore
-        self._peers: dict[int, Peer] = {}  # by wire
+        self.on_closed: Callable[[Peer], None] = _ignore
+        self.on_opened: Callable[[Peer], None] = _ignore
+        self._peers: dict[int, Peer] = {}  # by the key of their socket
         self._buffer = ffi.new("char[]", buffer_bytes)
         self._buffer_bytes = buffer_bytes
         router.loop.handlers.update(
@@ -55,13 +52,13 @@ class Events:
         )
 
     def add(self, peer: Peer) -> None:
-        self._peers[peer.wire.key] = peer
+        self._peers[peer.socket.key] = peer
         self.router.peers[peer.identity] = peer
         self.router.counters.connections += 1
 
     def _peer_of(self, connection: Any) -> Peer | None:
-        wire: Wire | None = self.router.loop.wires_by_connection.get(key_of(connection))
-        return self._peers.get(wire.key) if wire else None
+        amqp_socket: AmqpSocket | None = self.router.loop.sockets_by_connection.get(key_of(connection))
+        return self._peers.get(amqp_socket.key) if amqp_socket else None
 
     # -- connections --------------------------------------------------------------------------------------
 
@@ -69,7 +66,7 @@ class Events:
         peer = self._peer_of(lib.pn_event_connection(event))
         if peer is None:
             return
-        connection = peer.wire.connection
+        connection = peer.socket.connection
         properties = connection.remote_properties or {}
         peer.container = connection.remote_container
         peer.opened = True
@@ -83,45 +80,37 @@ class Events:
             connection.close()
             return
         _log.info("connection %s: %s %s %s", peer.identity, peer.direction, peer.role, peer.container)
-        if peer.role == peers.INTER_ROUTER:
-            self.router.mesh.joined(peer)
-        elif peer.role == peers.EDGE:
-            self.router.edges.joined(peer)
-        self.opened(peer)
+        self.router.joined(peer)
+        self.on_opened(peer)
 
     def _connection_close(self, event: Any) -> None:
         peer = self._peer_of(lib.pn_event_connection(event))
         if peer:
-            self._lose_links(peer)
-            peer.wire.connection.close()
+            self._remove_links(peer)
+            peer.socket.connection.close()
 
     def _transport_closed(self, event: Any) -> None:
-        wire = self.router.loop.wires.get(key_of(lib.pn_event_transport(event)))
-        if wire is None:
+        amqp_socket = self.router.loop.sockets.get(key_of(lib.pn_event_transport(event)))
+        if amqp_socket is None:
             return
-        peer = self._peers.pop(wire.key, None)
+        peer = self._peers.pop(amqp_socket.key, None)
         if peer:
-            condition = wire.transport.condition
+            condition = amqp_socket.transport.condition
             _log.info(
                 "connection %s to %s ended%s", peer.identity, peer.host, f": {condition}" if condition else ""
             )
-            self._lose_links(peer)
+            self._remove_links(peer)
             self.router.peers.pop(peer.identity, None)
-        wire.forget()
+        amqp_socket.remove()
         if peer:
-            self.closed(peer)
+            self.on_closed(peer)
 
-    def _lose_links(self, peer: Peer) -> None:
+    def _remove_links(self, peer: Peer) -> None:
         peer.opened = False
-        if peer.role == peers.INTER_ROUTER:
-            self.router.mesh.left(peer)
-        elif peer.role == peers.EDGE:
-            self.router.edges.left(peer)
+        self.router.left(peer)
         links = list(peer.links.values())
-        for link in [x for x in links if isinstance(x, InLink)] + [
-            x for x in links if isinstance(x, OutLink)
-        ]:
-            self.router.drop(link)
+        for link in sorted(links, key=lambda link: isinstance(link, OutLink)):  # incoming ones first
+            self.router.remove_link(link)
 
     @staticmethod
     def _session_open(event: Any) -> None:
@@ -135,7 +124,7 @@ class Events:
         if peer:
             for link in list(peer.links.values()):
                 if lib.pn_link_session(link.pn) == session:
-                    self.router.drop(link)
+                    self.router.remove_link(link)
         lib.pn_session_close(session)
 
     # -- links --------------------------------------------------------------------------------------------
@@ -144,32 +133,32 @@ class Events:
         pn = lib.pn_event_link(event)
         known = self.router.links.get(key_of(pn))
         if known:
-            self.attached(known)
+            self.router.auto_links.attached(known)
             return
         peer = self._peer_of(lib.pn_event_connection(event))
         link = proton.Link.wrap(pn)
         if peer is None or not link.state & proton.Endpoint.LOCAL_UNINIT:
             return
         if link.is_receiver and peer.role == peers.INTER_ROUTER:
-            self.router.mesh.accept(peer, link)
+            self.router.mesh.accept_link(peer, link)
         elif link.is_receiver:
-            self._sender_came(peer, link)
+            self._open_in_link(peer, link)
         else:
-            self._receiver_came(peer, link)
+            self._open_out_link(peer, link)
 
-    def _sender_came(self, peer: Peer, link: proton.Link) -> None:
+    def _open_in_link(self, peer: Peer, link: proton.Link) -> None:
         router, target = self.router, link.remote_target
         if target.type == proton.Terminus.COORDINATOR:
-            router.refuse(link, "amqp:not-implemented", "routers have no transactions")
+            router.refuse_link(link, "amqp:not-implemented", "routers have no transactions")
             return
         if target.dynamic:
-            router.refuse(link, "amqp:not-implemented", "a sender's target cannot be dynamic")
+            router.refuse_link(link, "amqp:not-implemented", "a sender's target cannot be dynamic")
             return
         link.source.copy(link.remote_source)
         link.target.copy(target)
         link.snd_settle_mode = link.remote_snd_settle_mode
         link.open()
-        made = router.adopt_in(peer, link, "endpoint")
+        made = router.add_in_link(peer, link, "endpoint")
         if target.address is None:
             made.replenish()
             return
@@ -177,31 +166,31 @@ class Events:
         made.owning_key = route.key if route.target in (None, router.id, route.TREE) else f"R{route.target}"
         route.attach(made)
 
-    def _receiver_came(self, peer: Peer, link: proton.Link) -> None:
+    def _open_out_link(self, peer: Peer, link: proton.Link) -> None:
         router, source = self.router, link.remote_source
         if source.address is None and not source.dynamic:
-            router.refuse(link, "qd:no-route-to-dest", "a receiver needs an address, or a dynamic one")
+            router.refuse_link(link, "qd:no-route-to-dest", "a receiver needs an address, or a dynamic one")
             return
         link.source.copy(source)
         link.target.copy(link.remote_target)
         link.snd_settle_mode = link.remote_snd_settle_mode
         if source.dynamic:
-            link.source.address = router.temporary()
+            link.source.address = router.temporary_address()
         link.open()
-        made = router.adopt_out(peer, link, "endpoint", None)
+        made = router.add_out_link(peer, link, "endpoint", None)
         router.add_consumer(router.consumer_key(link.source.address), made)
 
     def _link_close(self, event: Any) -> None:
         pn = lib.pn_event_link(event)
         link = self.router.links.get(key_of(pn))
         if link:
-            self.detached(link)
-            self.router.drop(link)
+            self.router.auto_links.detached(link)
+            self.router.remove_link(link)
 
     def _flow(self, event: Any) -> None:
         link = self.router.links.get(key_of(lib.pn_event_link(event)))
         if isinstance(link, OutLink):
-            link.flow()
+            link.on_credit()
 
     # -- deliveries ---------------------------------------------------------------------------------------
 
@@ -209,15 +198,15 @@ class Events:
         delivery = lib.pn_event_delivery(event)
         link = self.router.links.get(key_of(lib.pn_event_link(event)))
         if isinstance(link, OutLink):
-            self._outcome(link, delivery)
+            self._settled_by_consumer(link, delivery)
         elif isinstance(link, InLink):
             transit = link.unsettled.get(key_of(delivery))
             if transit is None:
-                self._arrival(link, delivery)
+                self._receive(link, delivery)
             elif lib.pn_delivery_settled(delivery):
                 _settled_by_sender(link, transit)
 
-    def _arrival(self, link: InLink, delivery: Any) -> None:
+    def _receive(self, link: InLink, delivery: Any) -> None:
         pn = link.pn
         if lib.pn_link_current(pn) != delivery:
             return
@@ -242,7 +231,6 @@ class Events:
         link.counters.deliveries += 1
         self.router.counters.arrivals += 1
         link.peer.last_delivery_ns = time.monotonic_ns()
-        router = self.router
         if lib.pn_delivery_settled(delivery):
             lib.pn_delivery_settle(delivery)
             transit = Transit(link, None, data, link.origin, link.trace)
@@ -251,13 +239,13 @@ class Events:
         else:
             transit = Transit(link, delivery, data, link.origin, link.trace)
             link.unsettled[key_of(delivery)] = transit
-        router.thirsty[link.identity] = link
+        link.ask_for_credit()
         self._deliver(link, transit)
 
     def _deliver(self, link: InLink, transit: Transit) -> None:
         router = self.router
         if link.kind == "router-control":
-            router.mesh.heard(link, transit.data)
+            router.mesh.receive_advert(link, transit.data)
             return
         route = link.route
         if route is None:
@@ -273,12 +261,12 @@ class Events:
             route.used_ns = transit.born_ns
         if link.kind == "endpoint":
             _count_ingress(link, transit, route)
-        if router.faults.rules or router.gate.busy:
-            router.gate.through(link, transit, route)
+        if router.injector.active:
+            router.injector.deliver(link, transit, route)
         else:
             route.forward(transit)
 
-    def _outcome(self, link: OutLink, delivery: Any) -> None:
+    def _settled_by_consumer(self, link: OutLink, delivery: Any) -> None:
         if not lib.pn_delivery_updated(delivery):
             return
         key = key_of(delivery)
@@ -286,15 +274,19 @@ class Events:
         if transit is None:
             return
         state = lib.pn_delivery_remote_state(delivery)
-        if state in (lib.PN_REJECTED, lib.PN_MODIFIED) and transit.raw is not None and not transit.waiting:
-            _copy_details(delivery, transit.raw)
+        if (
+            state in (lib.PN_REJECTED, lib.PN_MODIFIED)
+            and transit.delivery is not None
+            and not transit.waiting
+        ):
+            _copy_details(delivery, transit.delivery)
         if lib.pn_delivery_settled(delivery):
             link.settle(transit, delivery, state)
             if transit.route:
                 transit.route.outcome(transit, state)
-                transit.route.wake()
-        elif state and transit.raw is not None and not transit.waiting:
-            lib.pn_delivery_update(transit.raw, state)
+                transit.route.recheck_credit()
+        elif state and transit.delivery is not None and not transit.waiting:
+            lib.pn_delivery_update(transit.delivery, state)
 
 
 def _count_ingress(link: InLink, transit: Transit, route: Route) -> None:
@@ -309,7 +301,7 @@ def _count_ingress(link: InLink, transit: Transit, route: Route) -> None:
 
 
 def _settled_by_sender(link: InLink, transit: Transit) -> None:
-    """It waits for no outcome, or has heard it: nothing is left to wait for at the other end."""
+    """Settle the delivery that this one became, too: the sender waits for no outcome any more."""
     link.settle(transit, 0)
     if transit.sent:
         out, delivery = transit.sent
@@ -317,7 +309,7 @@ def _settled_by_sender(link: InLink, transit: Transit) -> None:
 
 
 def _copy_details(source: Any, target: Any) -> None:
-    """Why a message was rejected, or how it was modified."""
+    """Copy the reason of a rejection, or the details of a modification."""
     there, here = proton.Delivery.wrap(source).remote, proton.Delivery.wrap(target)
     here.local.condition = there.condition
     here.local.failed = there.failed

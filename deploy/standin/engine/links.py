@@ -1,4 +1,4 @@
-"""The two ends a message passes in a router: the link it came by and the link it leaves by."""
+"""Incoming and outgoing links, and the deliveries on their way from one to the other."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from cproton_ffi import ffi, lib
 
 from deploy.standin.engine import credit, sections
-from deploy.standin.engine.loop import key_of
+from deploy.standin.engine.amqp_socket import key_of
+from deploy.standin.engine.counters import LinkCounters
 from deploy.standin.engine.peers import EDGE, ROUTE_CONTAINER
-from deploy.standin.management.counters import OUTCOMES, LinkCounters
 
 if TYPE_CHECKING:
     import proton
@@ -20,9 +20,13 @@ if TYPE_CHECKING:
     from deploy.standin.engine.peers import Peer
     from deploy.standin.routing.routes import Route
 
-OUTCOME_NAMES: dict[int, str] = dict(
-    zip((lib.PN_ACCEPTED, lib.PN_REJECTED, lib.PN_RELEASED, lib.PN_MODIFIED), OUTCOMES, strict=True)
-)
+OUTCOME_STATES: dict[str, int] = {
+    "accepted": lib.PN_ACCEPTED,
+    "rejected": lib.PN_REJECTED,
+    "released": lib.PN_RELEASED,
+    "modified": lib.PN_MODIFIED,
+}
+_OUTCOME_NAMES = {state: name for name, state in OUTCOME_STATES.items()}
 _HISTOGRAM_SLOTS = 128
 _SECOND_NS = 1_000_000_000
 _tags = itertools.count()
@@ -34,9 +38,9 @@ class Transit:
     __slots__ = (
         "born_ns",
         "data",
+        "delivery",
         "incoming",
         "origin",
-        "raw",
         "route",
         "sent",
         "settled",
@@ -45,17 +49,21 @@ class Transit:
         "worst",
     )
 
-    def __init__(self, incoming: InLink | None, raw: Any, data: bytes, origin: str, trace: list[str]) -> None:
+    def __init__(
+        self, incoming: InLink | None, delivery: Any, data: bytes, origin: str, trace: list[str]
+    ) -> None:
         self.incoming = incoming
-        self.raw = raw  # None: settled already, or the sender is gone
-        self.settled = raw is None  # travels presettled
+        self.delivery = delivery  # proton's; None: settled already, or the sender is gone
+        self.settled = delivery is None  # presettled by the sender
         self.data = data
         self.origin = origin
         self.trace = trace
         self.born_ns = time.monotonic_ns()
-        self.waiting = 0  # copies of a multicast without an outcome
+        self.waiting = 0  # copies of a multicast that have no outcome yet
         self.worst = 0
-        self.sent: tuple[OutLink, Any] | None = None  # the delivery it became; not of a multicast
+        self.sent: tuple[OutLink, Any] | None = (
+            None  # the link and the delivery it left by; None for a multicast
+        )
         self.route: Route | None = None
 
 
@@ -66,7 +74,7 @@ class Link:
 
     def __init__(self, peer: Peer, link: proton.Link, identity: int, kind: str) -> None:
         self.peer = peer
-        self.link = link  # holds proton's object, so that `pn` stays valid
+        self.proton_link = link  # kept, so that `pn` stays valid
         self.pn = link._impl  # noqa: SLF001 -- the wrapper costs more than the message
         self.identity = identity
         self.name: str = link.name
@@ -88,7 +96,7 @@ class Link:
             self.zero_credit_since_ns = now_ns
 
     def watch_rate(self) -> None:
-        """Once a second: settled deliveries a second, over about five seconds as in real routers."""
+        """Update the rate of settled deliveries, over about five seconds as in real routers."""
         settled = self.counters.settled()
         self._settled.append(settled)
         seconds = max(1, len(self._settled) - 1)
@@ -107,17 +115,21 @@ class InLink(Link):
 
     def __init__(self, peer: Peer, link: proton.Link, identity: int, kind: str) -> None:
         super().__init__(peer, link, identity, kind)
-        self.route: Route | None = None  # None: anonymous, each message says where
+        self.route: Route | None = None  # None: anonymous, each message has its own
         self.origin = peer.router.id
         self.trace: list[str] = [peer.router.id]
         self.presettled = bool(lib.pn_link_remote_snd_settle_mode(self.pn) == lib.PN_SND_SETTLED)
         self.unsettled: dict[int, Transit] = {}
-        self.held = 0  # presettled deliveries that a fault keeps back
+        self.held_presettled = 0  # presettled deliveries that a fault keeps back
         self.partial = bytearray()
 
+    def ask_for_credit(self) -> None:
+        """Have `replenish` called at the end of the loop's turn."""
+        self.peer.router.credit_due[self.identity] = self
+
     def replenish(self) -> None:
-        route, faults = self.route, self.peer.router.faults
-        if self.closed or (faults.rules and route and faults.stalls(route.key, time.monotonic_ns())):
+        route, injector = self.route, self.peer.router.injector
+        if self.closed or (injector.active and route and injector.stalls(route.key)):
             return
         current = int(lib.pn_link_credit(self.pn))
         wanted = credit.target(
@@ -125,7 +137,7 @@ class InLink(Link):
             unsettled=len(self.unsettled),
             presettled=self.presettled,
             reachable=route is None or route.reachable(self),
-            held=self.held,
+            held=self.held_presettled,
         )
         more = credit.top_up(current, wanted)
         if more:
@@ -133,19 +145,19 @@ class InLink(Link):
 
     def settle(self, transit: Transit, state: int) -> None:
         """End a delivery towards its sender, and count it."""
-        name = OUTCOME_NAMES.get(state)
+        name = _OUTCOME_NAMES.get(state)
         if name and not transit.settled:
             for counted in (self.counters, self.peer.router.counters):
                 setattr(counted, name, getattr(counted, name) + 1)
-        raw, transit.raw = transit.raw, None
-        if raw is None:
+        delivery, transit.delivery = transit.delivery, None
+        if delivery is None:
             return
-        self.unsettled.pop(key_of(raw), None)
+        self.unsettled.pop(key_of(delivery), None)
         self.count_delay(transit.born_ns)
         if state:
-            lib.pn_delivery_update(raw, state)
-        lib.pn_delivery_settle(raw)
-        self.peer.router.thirsty[self.identity] = self
+            lib.pn_delivery_update(delivery, state)
+        lib.pn_delivery_settle(delivery)
+        self.ask_for_credit()
 
 
 class OutLink(Link):
@@ -155,19 +167,19 @@ class OutLink(Link):
         super().__init__(peer, link, identity, kind)
         self.queue: deque[Transit] = deque()
         self.unsettled: dict[int, Transit] = {}
-        self.taken = 0
-        # Between routers a busy machine's hiccup is waited for; a consumer gets what it has credit for.
-        self.patience = credit.CAPACITY * (1 if kind == "endpoint" else 16)
-        self.routes: dict[int, Route] = {}  # those that may send here, by id
+        self.assigned = 0
+        # More between routers, so that nothing is lost when a busy machine pauses one of them.
+        self._max_waiting = credit.CAPACITY * (1 if kind == "endpoint" else 16)
+        self.routes: dict[int, Route] = {}  # by id(); those with this link among their ways
         self.histogram: list[int] | None = [0] * _HISTOGRAM_SLOTS if kind == "endpoint" else None
-        # A receiver may ask for settled deliveries; to the sender it has then accepted them.
-        self.settles = kind == "endpoint" and bool(
+        # For a receiver that wants settled deliveries, the router tells the sender `accepted`.
+        self._settles_at_once = kind == "endpoint" and bool(
             lib.pn_link_remote_snd_settle_mode(self.pn) == lib.PN_SND_SETTLED
         )
-        self.annotate = kind == "endpoint" and peer.keeps_annotations and peer.role != EDGE
+        self._tells_route = kind == "endpoint" and peer.keeps_annotations and peer.role != EDGE
 
     @property
-    def spare(self) -> int:
+    def spare_credit(self) -> int:
         return self.credit - len(self.queue)
 
     @property
@@ -175,12 +187,12 @@ class OutLink(Link):
         return len(self.queue) + len(self.unsettled)
 
     def push(self, transit: Transit) -> None:
-        self.taken += 1
+        self.assigned += 1
         if not self.queue and lib.pn_link_credit(self.pn) > 0:
             self.send(transit)
             return
         self.queue.append(transit)
-        if transit.settled and len(self.queue) > self.patience:
+        if transit.settled and len(self.queue) > self._max_waiting:
             self.drop_oldest_presettled()
 
     def _count_passage(self, transit: Transit) -> None:
@@ -218,21 +230,21 @@ class OutLink(Link):
             if index < _HISTOGRAM_SLOTS:
                 self.histogram[index] += 1
 
-    def flow(self) -> None:
-        """Credit came: send what waits."""
+    def on_credit(self) -> None:
+        """Send what waits, now that credit has come."""
         while self.queue and lib.pn_link_credit(self.pn) > 0:
             self.send(self.queue.popleft())
         if not self.closed and lib.pn_link_credit(self.pn) > 0:
             for route in self.routes.values():
-                route.relieve(self)
+                route.take_waiting(self)
         if not self.queue and lib.pn_link_get_drain(self.pn):
             lib.pn_link_drained(self.pn)
         for route in self.routes.values():
-            route.wake()
+            route.recheck_credit()
 
     def send(self, transit: Transit) -> None:
         data = transit.data
-        if self.annotate and transit.trace:
+        if self._tells_route and transit.trace:
             data = self._with_route(transit)
         tag = b"%x" % next(_tags)
         delivery = lib.pn_delivery(self.pn, (len(tag), ffi.from_buffer(tag)))
@@ -241,7 +253,7 @@ class OutLink(Link):
         self._count_passage(transit)
         self.count_origin(transit)
         self.peer.last_delivery_ns = time.monotonic_ns()
-        if transit.settled or self.settles:
+        if transit.settled or self._settles_at_once:
             self.counters.presettled += 1
             self.count_delay(transit.born_ns)
             lib.pn_delivery_settle(delivery)  # settling the current delivery also ends it
@@ -254,14 +266,14 @@ class OutLink(Link):
             lib.pn_link_advance(self.pn)
 
     def _with_route(self, transit: Transit) -> bytes:
-        """As the flavour does it."""
+        """The message with its route, written as the flavour does it."""
         way = transit.origin, tuple(transit.trace)
-        if self.peer.router.settings.flavour == "skupper":
+        if self.peer.router.flavour.route_section:
             return sections.route_section(*way) + transit.data
         try:
             return sections.annotated(transit.data, sections.route_pairs(*way))
         except sections.MalformedError:
-            return transit.data  # a router passes on what it cannot read
+            return transit.data  # real routers, too, pass on what they cannot read
 
     def settle(self, transit: Transit, delivery: Any, state: int) -> None:
         """End a delivery towards its consumer, and count it."""
@@ -271,7 +283,7 @@ class OutLink(Link):
         lib.pn_delivery_settle(delivery)
 
     def count_outcome(self, transit: Transit, state: int) -> None:
-        name = OUTCOME_NAMES.get(state)
+        name = _OUTCOME_NAMES.get(state)
         if name:
             setattr(self.counters, name, getattr(self.counters, name) + 1)
         self.count_delay(transit.born_ns)

@@ -1,4 +1,4 @@
-"""Whoever is at the other end of a connection: a client, a broker, a router, an edge."""
+"""The peer of a connection: a client, a broker, another router or an edge."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import proton
 
 if TYPE_CHECKING:
+    from deploy.standin.engine.amqp_socket import AmqpSocket
     from deploy.standin.engine.links import Link
-    from deploy.standin.engine.loop import Wire
     from deploy.standin.routing.router import Router
     from deploy.standin.settings import Connector, Listener
 
@@ -20,7 +20,7 @@ class Peer:
     def __init__(
         self,
         router: Router,
-        wire: Wire,
+        amqp_socket: AmqpSocket,
         identity: int,
         *,
         host: str,
@@ -28,7 +28,7 @@ class Peer:
         connector: Connector | None,
     ) -> None:
         self.router = router
-        self.wire = wire
+        self.socket = amqp_socket
         self.identity = identity
         self.host = host
         self.listener = listener
@@ -52,6 +52,6 @@ class Peer:
 
     def own_session(self) -> proton.Session:
         if self.session is None:
-            self.session = self.wire.connection.session()
+            self.session = self.socket.connection.session()
             self.session.open()
         return self.session

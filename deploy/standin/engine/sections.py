@@ -1,4 +1,4 @@
-"""The little a router reads and writes inside encoded messages: `to`, and its own annotations."""
+"""What a router reads and writes in encoded messages: the field `to`, and the annotations of its own."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ OWN_ANNOTATION = b"x-opt-qd."
 
 
 class MalformedError(ValueError):
-    """The bytes are no AMQP message."""
+    """The bytes are not an AMQP message."""
 
 
 def _end_of_value(data: bytes, at: int) -> int:
-    """The offset behind the value that begins at `at`; the width is in the constructor's high digit."""
+    """Return the offset behind the value at `at`; its width is in the constructor's high digit."""
     code = data[at]
     if code == 0x00:  # described: descriptor and value
         return _end_of_value(data, _end_of_value(data, at + 1))
@@ -40,7 +40,7 @@ def _end_of_value(data: bytes, at: int) -> int:
 
 
 def sections(data: bytes) -> Iterator[tuple[int, int, int, int]]:
-    """(code, begin, begin of the value, end) of each section up to the body."""
+    """Yield (code, begin, begin of the value, end) of each section up to the body."""
     at = 0
     try:
         while at < len(data):
@@ -57,7 +57,7 @@ def sections(data: bytes) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _items(data: bytes, at: int) -> Iterator[tuple[int, int]]:
-    """(begin, end) of each item of the list or map at `at`."""
+    """Yield (begin, end) of each item of the list or map at `at`."""
     code = data[at]
     if code == _LIST0:
         return
@@ -83,7 +83,7 @@ def _text(data: bytes, at: int, end: int) -> bytes | None:
 
 
 def to_of(data: bytes) -> str | None:
-    """The `to` of a message, which is all an anonymous sender tells of where it should go."""
+    """Return the `to` of a message, which tells where a message of an anonymous sender goes."""
     try:
         for code, _, value, _ in sections(data):
             if code == PROPERTIES:
@@ -108,7 +108,7 @@ def _string(text: str) -> bytes:
 
 @lru_cache(maxsize=1024)
 def route_section(ingress: str, trace: tuple[str, ...]) -> bytes:
-    """What a Skupper router puts in front: flags, to, where the message came in, the routers it passed."""
+    """Return what a Skupper router puts in front: flags, to, the ingress router, the routers passed."""
     items = b"\x43\x40" + _string(f"0/{ingress}") + _trace(trace)
     return b"\x00\x80SKPR--RA" + struct.pack(">BII", _LIST32, len(items) + 4, 4) + items
 
@@ -120,12 +120,12 @@ def _trace(trace: tuple[str, ...]) -> bytes:
 
 @lru_cache(maxsize=1024)
 def route_pairs(ingress: str, trace: tuple[str, ...]) -> bytes:
-    """The pairs a Dispatch router adds: where a message came in, the routers it passed, area before name."""
+    """Return the annotations that a Dispatch router adds: the ingress router, and the routers passed."""
     return _symbol("x-opt-qd.ingress") + _string(f"0/{ingress}") + _symbol("x-opt-qd.trace") + _trace(trace)
 
 
 def annotated(data: bytes, pairs: bytes) -> bytes:
-    """The message with the two `pairs` among its annotations; those of earlier routers are replaced."""
+    """Return the message with `pairs` among its annotations, in place of those of earlier routers."""
     begin = end = 0
     kept: list[bytes] = []
     for code, start, value, stop in sections(data):

@@ -1,1 +1,1 @@
-"""What a stand-in does wrong when told to."""
+"""Faults on command: kinds and rules (pure), the injector that carries them out, the control socket."""

@@ -16,23 +16,26 @@ import socket
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from deploy.errors import Problem
-from deploy.standin.faults import rules as faults
+from deploy.standin.faults import rules
+from deploy.standin.faults.kinds import KINDS, FaultError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from deploy.standin.engine.loop import Loop
-    from deploy.standin.routing.router import Router
+    from deploy.standin.faults.rules import Rules
 
 _LINE_BYTES = 65_536
 _TIMEOUT_SECONDS = 5.0
 
 
 def send(path: Path | str, command: dict[str, Any]) -> dict[str, Any]:
-    """Send one command to a stand-in's control socket and return its answer; Problem if it refuses."""
+    """Send one command to a stand-in's control socket, return its answer; raises Problem if it refuses."""
     try:
         with socket.socket(socket.AF_UNIX) as sock:
             sock.settimeout(_TIMEOUT_SECONDS)
@@ -52,11 +55,13 @@ def send(path: Path | str, command: dict[str, Any]) -> dict[str, Any]:
 
 
 class Control:
-    """The listening end, in the router's own loop."""
+    """The listening end, in the router's own loop; calls `changed` when faults may have ended."""
 
-    def __init__(self, router: Router, loop: Loop, path: str) -> None:
-        self._router = router
+    def __init__(self, rules_of_router: Rules, loop: Loop, path: str, changed: Callable[[], None]) -> None:
+        self._rules = rules_of_router
         self._loop = loop
+        self._changed = changed
+        self._verbs = {"fault": self._add, "list": self._list, "clear": self._clear, "die": self._die}
         self._path = Path(path)
         self._path.unlink(missing_ok=True)
         self._server = socket.socket(socket.AF_UNIX)
@@ -100,49 +105,69 @@ class Control:
         try:
             command = json.loads(line)
             if not isinstance(command, dict):
-                raise faults.FaultError("a command is a JSON object")
-            return {"ok": True, **self._do(command)}
+                raise FaultError("a command is a JSON object")
+            return {"ok": True, **self._carry_out(command)}
         except ValueError as error:
             return {"ok": False, "error": str(error)}
 
-    def _do(self, command: dict[str, Any]) -> dict[str, Any]:
-        rules = self._router.faults.rules
-        what = command.pop("do", "fault")
-        if what == "die":
-            os.kill(os.getpid(), signal.SIGKILL)
-        if what == "list":
-            return {"faults": {str(number): fault.describe() for number, fault in rules.items()}}
-        if what == "clear":
-            for number in [command["id"]] if "id" in command else list(rules):
-                rules.pop(number, None)
-            self._router.wake_all()
-            return {}
-        if what != "fault":
-            raise faults.FaultError(f"do is one of fault, list, clear, die, not {what!r}")
-        fault = faults.read(command, time.monotonic_ns())
-        number = self._router.faults.add(fault)
+    def _carry_out(self, command: dict[str, Any]) -> dict[str, Any]:
+        verb = command.pop("do", "fault")
+        if verb not in self._verbs:
+            raise FaultError(f"do is one of {', '.join(self._verbs)}, not {verb!r}")
+        return self._verbs[verb](command)
+
+    def _add(self, command: dict[str, Any]) -> dict[str, Any]:
+        fault = rules.read(command, time.monotonic_ns())
+        number = self._rules.add(fault)
         if fault.until_ns is not None:
-            self._loop.call_later(command["seconds"] + 0.001, self._router.wake_all)
+            self._loop.call_later(command["seconds"] + 0.001, self._changed)
         return {"id": number}
 
+    def _list(self, _command: dict[str, Any]) -> dict[str, Any]:
+        return {"faults": self._rules.describe()}
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.argument("socket_file")
-@click.argument("what", type=click.Choice([*faults.KINDS, "list", "clear", "die"]))
-@click.argument("fields", nargs=-1, metavar="[FIELD=VALUE]...")
-def main(socket_file: str, what: str, fields: tuple[str, ...]) -> None:
-    r"""Tell a stand-in (started with --control FILE) to do something wrong, or to stop doing so.
+    def _clear(self, command: dict[str, Any]) -> dict[str, Any]:
+        self._rules.clear(command.get("id"))
+        self._changed()
+        return {}
+
+    @staticmethod
+    def _die(_command: dict[str, Any]) -> NoReturn:
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise SystemExit
+
+
+def _help() -> str:
+    kinds = "\n".join(
+        f"    {name:<11}{kind.help}" + (f" ({', '.join(kind.fields)})" if kind.fields else "")
+        for name, kind in KINDS.items()
+    )
+    return f"""Tell a stand-in (started with --control FILE) to do something wrong, or to stop doing so.
 
     \b
     python -m deploy.standin.faults.control a.sock drop address=inflight/x count=5 settlement=presettled
     python -m deploy.standin.faults.control a.sock delay address=inflight/x ms=20 jitter_ms=5
+    python -m deploy.standin.faults.control a.sock bandwidth address=inflight/x bytes_per_second=50000
     python -m deploy.standin.faults.control a.sock stall seconds=10
     python -m deploy.standin.faults.control a.sock clear
 
-    Fields: address (or a prefix; default every one), count, ratio, settlement (any, presettled, unsettled),
-    seconds (how long), seed; of delay: ms, jitter_ms, distribution (fixed, uniform, exponential), reorder.
+    \b
+    Faults, with the fields that each has alone:
+{kinds}
+
+    Fields of all: address (or a prefix; default every one), count, ratio, settlement (any, presettled,
+    unsettled), seconds (how long), seed. distribution is fixed, uniform or exponential.
     """
-    command: dict[str, Any] = {"kind": what} if what in faults.KINDS else {"do": what}
+
+
+@click.command(
+    help=_help(), context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+)
+@click.argument("socket_file")
+@click.argument("what", type=click.Choice([*KINDS, "list", "clear", "die"]), metavar="FAULT|list|clear|die")
+@click.argument("fields", nargs=-1, metavar="[FIELD=VALUE]...")
+def main(socket_file: str, what: str, fields: tuple[str, ...]) -> None:
+    command: dict[str, Any] = {"kind": what} if what in KINDS else {"do": what}
     for field in fields:
         name, found, value = field.partition("=")
         if not found:

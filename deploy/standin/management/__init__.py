@@ -1,1 +1,1 @@
-"""What a stand-in tells over AMQP management."""
+"""AMQP management: the schemas as data, the rows of each entity type, the protocol."""

@@ -1,10 +1,11 @@
-"""The management node's protocol: a request's properties and body in, a reply's out. Pure."""
+"""The protocol of AMQP management: properties and body of a request in, those of the reply out. Pure."""
 
 from __future__ import annotations
 
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
+from deploy.standin.flavours import FLAVOURS
 from deploy.standin.management import schema
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class RefusedError(Exception):
-    """What the requester did wrong, with the status that says so."""
+    """A request that cannot be answered; has the statusCode of the reply."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -23,7 +24,7 @@ class RefusedError(Exception):
 
 class Agent:
     def __init__(self, flavour: str, rows: Rows, nodes: Callable[[], list[str]]) -> None:
-        """`rows` tells the entities of a (short) type as they are now, `nodes` the management nodes."""
+        """`rows` returns the entities of a type by its short name, `nodes` the addresses of all routers."""
         self._flavour = flavour
         self._types = schema.entity_types(flavour)
         self._rows = rows
@@ -38,7 +39,7 @@ class Agent:
         }
 
     def answer(self, properties: Mapping[str, Any] | None, body: Any) -> tuple[int, str, Any]:
-        """(statusCode, statusDescription, body) of the reply."""
+        """Return (statusCode, statusDescription, body) of the reply."""
         properties = properties or {}
         operation = properties.get("operation")
         try:
@@ -55,7 +56,7 @@ class Agent:
     def _type(self, name: Any) -> str:
         if not isinstance(name, str):
             raise RefusedError(HTTPStatus.BAD_REQUEST, "No entity type given")
-        full = name if name in self._types else schema.PREFIX[self._flavour] + name
+        full = name if name in self._types else FLAVOURS[self._flavour].entity_prefix + name
         if full not in self._types:
             raise RefusedError(HTTPStatus.BAD_REQUEST, f"No such entity type '{name}'")
         return full
@@ -100,7 +101,7 @@ class Agent:
 
 
 def _columns(full: str, known: tuple[str, ...], body: Any, *, refuse: bool) -> list[str]:
-    """The columns asked for; an unknown one is refused, or stands for the first, as in real routers."""
+    """Return the columns asked for. As in real routers an unknown one is refused, or becomes the first."""
     asked = body.get("attributeNames") if isinstance(body, dict) else None
     if asked is None or asked == []:
         return list(known)

@@ -1,4 +1,4 @@
-"""The management node: requests from the wire to the agent, and its replies to where they are wanted."""
+"""The management node: decodes requests, has the agent answer them, sends the replies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("inflight.standin")
 
 
-class Management:
+class ManagementNode:
     def __init__(self, router: Router, connections: Connections) -> None:
         self._router = router
         links = LinkRows(router)
@@ -43,7 +43,7 @@ class Management:
         }
         self._agent = Agent(router.settings.flavour, lambda name: tables[name](), self._nodes)
         for key in ("M0$management", "L$management"):
-            router.serve(key, self.receive)
+            router.serve_in_process(key, self.receive)
 
     def _nodes(self) -> list[str]:
         if self._router.settings.mode == "edge":

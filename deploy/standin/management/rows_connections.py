@@ -1,4 +1,4 @@
-"""Management rows of connections, and of what the command line configured."""
+"""Rows of connections, connectors, listeners, configured addresses and auto-links."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ConnectionRows:
         for peer in list(self._router.peers.values()):
             if not peer.opened:
                 continue
-            transport = peer.wire.transport
+            transport = peer.socket.transport
             idle_ns = now_ns - peer.last_delivery_ns
             yield {
                 "name": f"connection/{peer.host}",
@@ -49,9 +49,9 @@ class ConnectionRows:
                 "isAuthenticated": True,
                 "user": transport.user if peer.direction == "in" else None,
                 "isEncrypted": bool(transport.encrypted),
-                "sslProto": peer.wire.ssl.protocol_name() if peer.wire.ssl else None,
-                "sslCipher": peer.wire.ssl.cipher_name() if peer.wire.ssl else None,
-                "properties": _plain(peer.wire.connection.remote_properties),
+                "sslProto": peer.socket.ssl.protocol_name() if peer.socket.ssl else None,
+                "sslCipher": peer.socket.ssl.cipher_name() if peer.socket.ssl else None,
+                "properties": _plain(peer.socket.connection.remote_properties),
                 "sslSsf": 0,
                 "ssl": bool(transport.encrypted),
                 "opened": True,
@@ -64,7 +64,7 @@ class ConnectionRows:
             }
 
     def connectors(self) -> Iterator[Row]:
-        for connector, (status, text) in self._connections.states.items():
+        for connector, (status, text) in self._connections.connector_states.items():
             place = f"{connector.host}:{connector.port}"
             name = connector.name or f"connector/{place}"
             yield {
@@ -128,21 +128,20 @@ class ConnectionRows:
             }
 
     def auto_links(self) -> Iterator[Row]:
+        auto_links = self._router.auto_links
         for number, auto in enumerate(self._router.settings.auto_links):
-            link = self._connections.auto_links.get(auto)
-            error = self._connections.auto_link_errors.get(auto)
-            active = self._connections.active(auto)
+            link, error = auto_links.active_link(auto), auto_links.error(auto)
             yield {
                 "name": f"autoLink/{number}",
-                "identity": str(self._connections.auto_link_identities[auto]),
+                "identity": str(auto_links.identity(auto)),
                 "address": auto.address,
                 "addr": auto.address,
                 "direction": auto.direction,
                 "dir": auto.direction,
                 "phase": int(auto.direction == "in"),
                 "connection": auto.connector.name,
-                "linkRef": str(link.identity) if link and active else None,
-                "operStatus": "active" if active else "failed" if error else "inactive",
+                "linkRef": str(link.identity) if link else None,
+                "operStatus": "active" if link else "failed" if error else "inactive",
                 "lastError": error,
                 "fallback": False,
             }

@@ -1,4 +1,4 @@
-"""Management rows of links and addresses."""
+"""Rows of links and addresses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _SECOND_NS = 1_000_000_000
 _STUCK_NS = 10 * _SECOND_NS
-_NODES = 128  # slots of the real routers' arrays by node index
+_NODES = 128  # length of real routers' arrays by router index
 
 
 class LinkRows:
@@ -64,8 +64,8 @@ class LinkRows:
             }
 
     def _key(self, key: str | None) -> str | None:
-        """Dispatch writes the phase into a mobile address's key, skupper does not."""
-        if key is None or not key.startswith("M") or self._router.settings.flavour == "dispatch":
+        """Return the key as the flavour writes it."""
+        if key is None or not key.startswith("M") or self._router.flavour.phase_in_keys:
             return key
         return "M" + addresses.plain(key)
 
@@ -115,7 +115,7 @@ class LinkRows:
             }
 
     def _outstanding(self, key: str) -> list[int] | None:
-        """Of a balanced address: deliveries open towards each router, by its index."""
+        """Return the open deliveries towards each router, by its index, for a balanced address; else None."""
         if addresses.distribution(key) != addresses.BALANCED or key not in self._router.consumers:
             return None
         counts = [0] * _NODES

@@ -1,4 +1,4 @@
-"""Management rows about the router as a whole, its peers in the mesh, and its memory."""
+"""Rows of the router as a whole, of the routers that it knows, and of its memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deploy.standin.management import rows_links
-from deploy.standin.management.schema import VERSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -67,14 +66,15 @@ class RouterRows:
         }
 
     def routers(self) -> Iterator[Row]:
-        router, dispatch = self._router, self._router.settings.flavour == "dispatch"
+        router, flavour = self._router, self._router.flavour
+        whole = flavour.counters_on_router
         yield {
-            **(self._deliveries() if dispatch else {"id": router.id}),
-            "name": router.id if dispatch else f"router/{router.id}",
-            "identity": "1" if dispatch else f"router/{router.id}",
+            **(self._deliveries() if whole else {"id": router.id}),
+            "name": router.id if whole else f"router/{router.id}",
+            "identity": "1" if whole else f"router/{router.id}",
             "mode": router.settings.mode,
             "area": "0",
-            "version": VERSIONS["dispatch"] if dispatch else None,
+            "version": flavour.version if whole else None,
             "workerThreads": 1,
             "hostName": "localhost",
             "helloIntervalSeconds": 1,
@@ -90,12 +90,12 @@ class RouterRows:
         }
 
     def metrics(self) -> Iterator[Row]:
-        # The real one calls itself so, and keeps its version under an empty name.
+        # Both as in skrouterd: the type of dispatch, and the version under an empty name.
         yield {
             **self._deliveries(),
             "identity": "1",
             "type": "org.apache.qpid.dispatch.routerMetrics",
-            "": VERSIONS["skupper"],
+            "": self._router.flavour.version,
         }
 
     def nodes(self) -> Iterator[Row]:
@@ -125,7 +125,7 @@ class RouterRows:
             }
 
     def allocator(self) -> Iterator[Row]:
-        """Few types, and each counts what is really there."""
+        """Yield the few allocator types that a stand-in can count."""
         router = self._router
         held = sum(rows_links.open_deliveries(link) for link in router.links.values())
         born = router.counters.arrivals

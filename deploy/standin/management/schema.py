@@ -1,4 +1,4 @@
-"""The management schemas of both flavours as data: entity types and their attributes, in the routers' order.
+"""The management schemas of both flavours: entity types and their attributes, in the routers' order. Pure.
 
 Taken from real replies; tests compare them attribute by attribute.
 """
@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-PREFIX = {"dispatch": "org.apache.qpid.dispatch.", "skupper": "io.skupper.router."}
-VERSIONS = {"dispatch": "1.19.0-stand-in", "skupper": "main-stand-in"}  # whose schema, and what it is
+from deploy.standin.flavours import FLAVOURS
 
 
 @dataclass(frozen=True)
 class Entity:
     dispatch: tuple[str, ...] = ()
     skupper: tuple[str, ...] = ()
-    # The flavours whose Python agent answers it: that knows no pages, and refuses a query that names an
-    # unknown attribute. A router's core gives pages, and its first attribute in an unknown one's place.
+    # The flavours whose Python agent answers this type. It ignores offset and count, and refuses a query that
+    # names an unknown attribute. A router's core gives pages, and puts its first attribute in place of that.
     agent: tuple[str, ...] = ()
 
     def attributes(self, flavour: str) -> tuple[str, ...]:
@@ -64,7 +63,7 @@ ENTITIES: dict[str, Entity] = {
     ),
     "routerMetrics": Entity(
         (),
-        # The last name is empty in the real reply, too.
+        # In the real reply, too, the last name is empty.
         (
             *_names(
                 "identity type id addrCount linkCount nodeCount autoLinkCount connectionCount"
@@ -179,5 +178,6 @@ ENTITIES: dict[str, Entity] = {
 
 
 def entity_types(flavour: str) -> dict[str, str]:
-    """Short name by full type, of those the flavour has."""
-    return {PREFIX[flavour] + name: name for name, entity in ENTITIES.items() if entity.attributes(flavour)}
+    """Return the short name of each entity type of a flavour, by its full name."""
+    prefix = FLAVOURS[flavour].entity_prefix
+    return {prefix + name: name for name, entity in ENTITIES.items() if entity.attributes(flavour)}

@@ -1,1 +1,1 @@
-"""Which way a message goes: addresses, routes, the mesh."""
+"""Where a message goes: addresses, topology and selection (pure); routes, mesh, edges and auto-links."""

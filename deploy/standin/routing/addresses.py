@@ -1,4 +1,4 @@
-"""What an address says: a mobile one, one of this router's own, one of another router or edge."""
+"""Addresses: mobile ones, and those of a single router or edge; their keys and distributions. Pure."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 MULTICAST, CLOSEST, BALANCED = "multicast", "closest", "balanced"
 
-# The two prefixes every router configuration of the captures carries.
+# The prefixes that the configurations of all captured routers have.
 DISTRIBUTIONS = (("multicast", MULTICAST), ("closest", CLOSEST))
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where an address leads: `key` names it in the address table, `router` or `edge` says of whom."""
+class Address:
+    """An address as read: its key in the address table, and the router or edge that it belongs to."""
 
     key: str
     router: str | None = None
@@ -23,25 +23,26 @@ class Place:
         return self.key.startswith("M")
 
 
-def parse(text: str) -> Place:
-    """Read an address as routers do; a mobile one gets phase 0 (see `phased`)."""
+def parse(text: str) -> Address:
+    """Read an address as routers do; the key of a mobile one gets phase 0."""
     path = text.removeprefix("amqp:").lstrip("/")
     parts = path.split("/", 3)
     if parts[0] == "_topo" and len(parts) == 4:  # noqa: PLR2004 -- _topo/area/router/name
-        return Place("L" + parts[3], router=parts[2])
+        return Address("L" + parts[3], router=parts[2])
     if parts[0] == "_edge" and len(parts) > 2:  # noqa: PLR2004 -- _edge/router/name
-        return Place("L" + path.split("/", 2)[2], edge=parts[1])
+        return Address("L" + path.split("/", 2)[2], edge=parts[1])
     if parts[0] == "_local":
-        return Place("L" + path.partition("/")[2])
-    return Place("M0" + path)
+        return Address("L" + path.partition("/")[2])
+    return Address("M0" + path)
 
 
 def phased(key: str, phase: int) -> str:
+    """Return the key with another phase: 0 is before a waypoint's queue, 1 behind it."""
     return f"M{phase}{key[2:]}" if key.startswith("M") else key
 
 
 def plain(key: str) -> str:
-    """The name behind a key of the address table."""
+    """Return the name in a key, without type and phase."""
     return key[2:] if key.startswith("M") else key[1:]
 
 

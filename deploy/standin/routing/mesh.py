@@ -1,4 +1,4 @@
-"""Between stand-ins: adverts on one control link, messages on a link for each address, origin and target.
+"""The mesh of stand-ins: adverts on a control link, and a link for each address, origin and target.
 
 Real routers put all addresses on a few shared links. With a link of its own for each, the credit that the
 last router's consumer gives is the credit of every hop before it.
@@ -35,10 +35,10 @@ class Mesh:
     def __init__(self, router: Router) -> None:
         self.router = router
         self.neighbours: dict[str, Peer] = {}
-        self._control: dict[str, OutLink] = {}
+        self._control_links: dict[str, OutLink] = {}
         self._links: dict[tuple[str, str, str, str, bool], OutLink] = {}
-        self._keys: dict[int, tuple[str, str, str, str, bool]] = {}
-        self._said: tuple[object, ...] = ()
+        self._names: dict[int, tuple[str, str, str, str, bool]] = {}
+        self._advertised: tuple[object, ...] = ()
         self._sequence = 0
         self.changed = True
 
@@ -51,24 +51,24 @@ class Mesh:
         link.snd_settle_mode = proton.Link.SND_SETTLED
         link.properties = {proton.symbol("standin.control"): True}
         link.open()
-        self._control[name] = self.router.adopt_out(peer, link, "router-control", "Lqdhello")
+        self._control_links[name] = self.router.add_out_link(peer, link, "router-control", "Lqdhello")
         self.neighbours[name] = peer
-        self.router.topology.forget(name)  # it may have been born again, and knows nobody yet
+        self.router.topology.forget(name)  # it may be a new process, which knows nobody yet
         for advert in self.router.topology.adverts.values():
             if advert.router != self.router.id:
-                self._say(self._control[name], advert)
-        # My own only as it is now: the old one would tell that I am not connected to whom I tell it.
+                self._send_advert(self._control_links[name], advert)
+        # The own advert from before this connection would say that there is none.
         told = self._sequence
         self.advertise()
         if self._sequence == told:
-            self._say(self._control[name], self.router.topology.adverts[self.router.id])
+            self._send_advert(self._control_links[name], self.router.topology.adverts[self.router.id])
 
     def left(self, peer: Peer) -> None:
         name = peer.container or ""
         if self.neighbours.get(name) is not peer:
             return
         del self.neighbours[name]
-        self._control.pop(name, None)
+        self._control_links.pop(name, None)
         self.changed = True
         for other in self.router.peers.values():  # a second connection between the same two
             if other is not peer and other.opened and (other.role, other.container) == (peer.role, name):
@@ -76,31 +76,31 @@ class Mesh:
                 break
 
     def advertise(self) -> None:
-        """Tell everybody what has changed here, if anything has."""
+        """Send an advert of what is here now, if that is not what the last one said."""
         router = self.router
-        said = (
+        state = (
             {name: peer.cost for name, peer in self.neighbours.items()},
             tuple(sorted(key for key, links in router.consumers.items() if links and key.startswith("M"))),
             tuple(sorted(router.edges.down)),
             router.settings.waypoints,
         )
         self.changed = False
-        if said == self._said:
+        if state == self._advertised:
             return
-        self._said = said
+        self._advertised = state
         self._sequence += 1
-        neighbours, consumers, edges, waypoints = said
+        neighbours, consumers, edges, waypoints = state
         advert = Advert(router.id, router.boot_ns, self._sequence, neighbours, consumers, edges, waypoints)
         self._learn(advert, None)
 
-    def beat(self) -> None:
-        """Once a second: tell the neighbours again, in case a message was lost."""
+    def resend_own_advert(self) -> None:
+        """Repeat the last advert, in case a message was lost."""
         mine = self.router.topology.adverts.get(self.router.id)
-        for link in self._control.values():
+        for link in self._control_links.values():
             if mine:
-                self._say(link, mine)
+                self._send_advert(link, mine)
 
-    def heard(self, link: InLink, data: bytes) -> None:
+    def receive_advert(self, link: InLink, data: bytes) -> None:
         message = proton.Message()
         try:
             message.decode(data)
@@ -114,20 +114,20 @@ class Mesh:
     def _learn(self, advert: Advert, source: str | None) -> None:
         if not self.router.topology.learn(advert):
             return
-        for name, link in self._control.items():
+        for name, link in self._control_links.items():
             if name not in (source, advert.router):
-                self._say(link, advert)
+                self._send_advert(link, advert)
         self.router.topology_changed()
 
     @staticmethod
-    def _say(link: OutLink, advert: Advert) -> None:
+    def _send_advert(link: OutLink, advert: Advert) -> None:
         data = bytes(proton.Message(body=json.dumps(advert.to_json())).encode())
         link.push(Transit(None, None, data, advert.router, []))
 
     # -- links for messages -------------------------------------------------------------------------------
 
-    def link(self, route: Route, target: str, hop: str, *, settled: bool) -> OutLink | None:
-        """The link to the next hop for this route, opened if need be; None while there is no neighbour."""
+    def link_to(self, route: Route, target: str, hop: str, *, settled: bool) -> OutLink | None:
+        """Return the link to the next hop for this route, opened if need be; None if not connected."""
         peer = self.neighbours.get(hop) or self.router.edges.peer(hop)
         if peer is None or not peer.opened:
             return None
@@ -147,22 +147,22 @@ class Mesh:
         else:  # an edge knows addresses only
             link.target.address = ("_edge/" if route.key.startswith("H") else "") + plain(route.key)
         link.open()
-        made = self.router.adopt_out(
+        made = self.router.add_out_link(
             peer, link, "inter-router" if inside else "endpoint", None if inside else route.key
         )
         self._links[name] = made
-        self._keys[made.identity] = name
+        self._names[made.identity] = name
         return made
 
-    def leave(self, link: OutLink, route: Route) -> None:
-        """The route needs the link no more; it is closed when nobody does and all is settled."""
+    def detach_route(self, link: OutLink, route: Route) -> None:
+        """Take the route off the link; without routes it is closed as soon as all on it is settled."""
         link.routes.pop(id(route), None)
         if link.routes or link.closed:
             return
         self.forget(link)
         waiting, link.queue = list(link.queue), type(link.queue)()
         for transit in waiting:
-            self.router.again(transit)
+            self.router.reroute(transit)
         self._retire(link, time.monotonic() + _RETIRE_SECONDS)
 
     def _retire(self, link: OutLink, deadline: float) -> None:
@@ -171,38 +171,40 @@ class Mesh:
         if link.unsettled and time.monotonic() < deadline:
             self.router.loop.call_later(0.1, lambda: self._retire(link, deadline))
         else:
-            self.router.drop(link)
+            self.router.remove_link(link)
 
     def forget(self, link: OutLink) -> None:
-        name = self._keys.pop(link.identity, None)
+        name = self._names.pop(link.identity, None)
         if name and self._links.get(name) is link:
             del self._links[name]
 
     def outstanding(self, key: str) -> Iterator[tuple[str, int]]:
-        """Of the messages from here on an address: (target, deliveries open towards it)."""
+        """Yield (target, open deliveries towards it) for what this router sends to an address."""
         for (name, origin, target, _, _), link in self._links.items():
             if name == key and origin == self.router.id:
                 yield target, link.open_deliveries
 
-    def accept(self, peer: Peer, link: proton.Link) -> None:
-        """A neighbour opens a link to us."""
+    def accept_link(self, peer: Peer, link: proton.Link) -> None:
+        """Answer a link that a neighbour opens to this router."""
         properties = link.remote_properties or {}
         link.target.copy(link.remote_target)
         link.source.copy(link.remote_source)
         link.snd_settle_mode = link.remote_snd_settle_mode
         if properties.get("standin.control"):
             link.open()
-            control = self.router.adopt_in(peer, link, "router-control")
+            control = self.router.add_in_link(peer, link, "router-control")
             control.presettled = True
             control.replenish()
             return
         key, origin, target = (str(part) for part in properties.get("standin.route", ("", "", "")))
         trace = [str(step) for step in properties.get("standin.trace", ())]
         if not key or self.router.id in trace:
-            self.router.refuse(link, "amqp:invalid-field", "no route in the link's properties, or a loop")
+            self.router.refuse_link(
+                link, "amqp:invalid-field", "no route in the link's properties, or a loop"
+            )
             return
         link.open()
-        made = self.router.adopt_in(peer, link, "inter-router")
+        made = self.router.add_in_link(peer, link, "inter-router")
         made.origin = origin
         made.trace = [*trace, self.router.id]
         route = self.router.route(key, origin, target)

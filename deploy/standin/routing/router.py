@@ -1,4 +1,4 @@
-"""The tables of one router, and what changes them."""
+"""One router: its connections, links, consumers and routes, and how each of them comes and goes."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 import proton
 from cproton_ffi import lib
 
+from deploy.standin.engine.amqp_socket import key_of
+from deploy.standin.engine.counters import RouterCounters
 from deploy.standin.engine.links import InLink, Link, OutLink, Transit
-from deploy.standin.engine.loop import key_of
-from deploy.standin.engine.peers import EDGE, NORMAL
-from deploy.standin.faults.gate import Gate
-from deploy.standin.faults.rules import Faults
-from deploy.standin.management.counters import RouterCounters
+from deploy.standin.engine.peers import EDGE, INTER_ROUTER, NORMAL, ROUTE_CONTAINER
+from deploy.standin.flavours import FLAVOURS
 from deploy.standin.routing import addresses
+from deploy.standin.routing.auto_links import AutoLinks
 from deploy.standin.routing.edges import UP, Edges
 from deploy.standin.routing.mesh import Mesh
-from deploy.standin.routing.routes import InProcess, Route
+from deploy.standin.routing.routes import InProcessConsumer, Route
 from deploy.standin.routing.topology import Topology
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from deploy.standin.engine.loop import Loop
     from deploy.standin.engine.peers import Peer
+    from deploy.standin.faults.injector import Injector
     from deploy.standin.routing.routes import Way
     from deploy.standin.settings import Settings
 
@@ -36,64 +37,80 @@ _IDLE_NS = 10_000_000_000
 
 
 class Router:
-    def __init__(self, settings: Settings, loop: Loop) -> None:
+    def __init__(self, settings: Settings, loop: Loop, injector: Injector) -> None:
         self.settings = settings
         self.id = settings.router_id
+        self.flavour = FLAVOURS[settings.flavour]
         self.boot_ns = time.time_ns()
         self.started_ns = time.monotonic_ns()
         self.topology_change_ns = self.boot_ns
         self.loop = loop
         self.topology = Topology(self.id)
         self.counters = RouterCounters()
-        self.faults = Faults()
+        self.injector = injector
         self.peers: dict[int, Peer] = {}
-        self.links: dict[int, Link] = {}  # by proton's pointer
+        self.links: dict[int, Link] = {}  # by `key_of` proton's link
         self.consumers: dict[str, list[OutLink]] = {}
-        self.gate = Gate(self, self.faults, loop)
-        self.in_process: dict[str, InProcess] = {}
+        self.in_process: dict[str, InProcessConsumer] = {}
         self.routes: dict[tuple[str, str, str | None], Route] = {}
-        self.thirsty: dict[int, InLink] = {}  # to be looked at for credit at the end of the turn
+        self.credit_due: dict[int, InLink] = {}  # to be looked at for credit at the end of the turn
+        self._identities = itertools.count(1)
         self.edges = Edges(self)
         self.mesh = Mesh(self)
-        self._identities = itertools.count(1)
-        self._stale: set[str] = set()
+        self.auto_links = AutoLinks(self)
+        self._by_role: dict[str, Mesh | Edges | AutoLinks] = {
+            INTER_ROUTER: self.mesh,
+            EDGE: self.edges,
+            ROUTE_CONTAINER: self.auto_links,
+        }
+        self._stale_keys: set[str] = set()
         self._all_stale = False
         self._waypoints = set(settings.waypoints)
 
     @property
-    def edge(self) -> bool:
+    def is_edge(self) -> bool:
         return self.settings.mode == "edge"
 
-    def identity(self) -> int:
+    def next_identity(self) -> int:
         return next(self._identities)
+
+    def joined(self, peer: Peer) -> None:
+        """Take in a peer whose connection is open."""
+        if peer.role in self._by_role:
+            self._by_role[peer.role].joined(peer)
+
+    def left(self, peer: Peer) -> None:
+        """Forget a peer whose connection is lost or being closed."""
+        if peer.role in self._by_role:
+            self._by_role[peer.role].left(peer)
 
     # -- links --------------------------------------------------------------------------------------------
 
-    def adopt_in(self, peer: Peer, link: proton.Link, kind: str) -> InLink:
-        made = InLink(peer, link, self.identity(), kind)
-        self._adopt(peer, made)
+    def add_in_link(self, peer: Peer, link: proton.Link, kind: str) -> InLink:
+        made = InLink(peer, link, self.next_identity(), kind)
+        self._add(peer, made)
         return made
 
-    def adopt_out(self, peer: Peer, link: proton.Link, kind: str, key: str | None) -> OutLink:
-        made = OutLink(peer, link, self.identity(), kind)
+    def add_out_link(self, peer: Peer, link: proton.Link, kind: str, key: str | None) -> OutLink:
+        made = OutLink(peer, link, self.next_identity(), kind)
         made.owning_key = key
-        self._adopt(peer, made)
+        self._add(peer, made)
         return made
 
-    def _adopt(self, peer: Peer, link: Link) -> None:
+    def _add(self, peer: Peer, link: Link) -> None:
         key = key_of(link.pn)
         self.links[key] = link
         peer.links[key] = link
         self.counters.links += 1
 
     @staticmethod
-    def refuse(link: proton.Link, name: str, text: str) -> None:
+    def refuse_link(link: proton.Link, name: str, text: str) -> None:
         link.open()
         link.condition = proton.Condition(name, text)
         link.close()
 
-    def drop(self, link: Link) -> None:
-        """A link is gone, or shall go: what is under way on it gets the outcome it has in a real router."""
+    def remove_link(self, link: Link) -> None:
+        """Close a link and forget it; what is under way on it ends as it would in a real router."""
         if link.closed:
             return
         link.closed = True
@@ -101,21 +118,21 @@ class Router:
         self.links.pop(key, None)
         link.peer.links.pop(key, None)
         if isinstance(link, InLink):
-            self._drop_in(link)
+            self._remove_in_link(link)
         elif isinstance(link, OutLink):
-            self._drop_out(link)
-        link.link.close()
-        link.link.free()
+            self._remove_out_link(link)
+        link.proton_link.close()
+        link.proton_link.free()
 
-    def _drop_in(self, link: InLink) -> None:
+    def _remove_in_link(self, link: InLink) -> None:
         for transit in link.unsettled.values():
-            transit.raw = None  # goes on to its consumer; nobody waits for the outcome
+            transit.delivery = None  # it goes on to its consumer, but nobody waits for the outcome
         link.unsettled.clear()
-        self.thirsty.pop(link.identity, None)
+        self.credit_due.pop(link.identity, None)
         if link.route:
             link.route.detach(link)
 
-    def _drop_out(self, link: OutLink) -> None:
+    def _remove_out_link(self, link: OutLink) -> None:
         self.mesh.forget(link)
         consumers = self.consumers.get(link.owning_key or "")
         if consumers and link in consumers:
@@ -130,25 +147,25 @@ class Router:
         link.unsettled.clear()
         for transit in unsettled:
             transit.sent = None
-            if transit.raw is not None:
-                lib.pn_disposition_set_failed(lib.pn_delivery_local(transit.raw), True)
+            if transit.delivery is not None:
+                lib.pn_disposition_set_failed(lib.pn_delivery_local(transit.delivery), True)
             if transit.route:
                 transit.route.outcome(transit, lib.PN_MODIFIED)
         for transit in waiting:
-            self.again(transit)
+            self.reroute(transit)
 
-    def again(self, transit: Transit) -> None:
-        """A message that waited for a link that is gone: another way, or back to the sender."""
+    def reroute(self, transit: Transit) -> None:
+        """Forward a message whose link is gone another way, or give it back to its sender."""
         route = transit.route
         if route is None:
             return
         if route.target == Route.TREE:
-            route.refuse(transit)
+            route.no_way(transit)
         else:
             route.forward(transit)
 
     def send(self, address: str, data: bytes) -> None:
-        """Send a presettled message of the router's own."""
+        """Send a presettled message that this router has made."""
         route = self.route_from_here(address)
         route.used_ns = time.monotonic_ns()
         route.counters.from_container += 1
@@ -156,11 +173,11 @@ class Router:
 
     # -- addresses ----------------------------------------------------------------------------------------
 
-    def serve(self, key: str, receive: Callable[[bytes], None]) -> None:
-        self.in_process[key] = InProcess(receive)
+    def serve_in_process(self, key: str, receive: Callable[[bytes], None]) -> None:
+        self.in_process[key] = InProcessConsumer(receive)
 
     def consumer_key(self, name: str) -> str:
-        """What a receiver on this address is kept under; behind a waypoint it takes what comes out of it."""
+        """Return the key for a receiver on an address. One of a waypoint gets what comes out of the queue."""
         place = addresses.parse(name)
         return addresses.phased(place.key, 1) if self.is_waypoint(addresses.plain(place.key)) else place.key
 
@@ -170,7 +187,7 @@ class Router:
     def add_consumer(self, key: str, link: OutLink) -> None:
         link.owning_key = key
         self.consumers.setdefault(key, []).append(link)
-        self._stale.add(key)
+        self._stale_keys.add(key)
         self.mesh.changed = True
 
     def consumers_of(self, key: str) -> list[Way]:
@@ -179,8 +196,8 @@ class Router:
             ways.append(self.in_process[key])
         return ways
 
-    def temporary(self) -> str:
-        place = f"_edge/{self.id}" if self.edge else f"_topo/0/{self.id}"
+    def temporary_address(self) -> str:
+        place = f"_edge/{self.id}" if self.is_edge else f"_topo/0/{self.id}"
         return f"amqp:/{place}/temp.{secrets.token_urlsafe(11)}"
 
     # -- routes -------------------------------------------------------------------------------------------
@@ -194,14 +211,14 @@ class Router:
         return found
 
     def route_from_here(self, address: str) -> Route:
-        """The route of what a client of this router sends to the address."""
+        """Return the route of messages that a client of this router sends to an address."""
         place = addresses.parse(address)
         if place.mobile:
             multicast = addresses.distribution(place.key) == addresses.MULTICAST
             return self.route(place.key, self.id, Route.TREE if multicast else None)
         if self.id in (place.router, place.edge) or place.router is place.edge is None:
             return self.route(place.key, self.id, self.id)
-        if self.edge:
+        if self.is_edge:
             return self.route(UP + address, self.id, None)
         if place.edge:
             return self.route(self.edges.key(place), self.id, None)
@@ -216,7 +233,7 @@ class Router:
             self._move_behind(fresh)
 
     def _move_behind(self, waypoints: set[str]) -> None:
-        """Receivers that came before the waypoint was known move to its far side."""
+        """Let receivers that came before these waypoints were known get what comes out of the queues."""
         for key in [key for key in self.consumers if key.startswith("M0")]:
             if any(addresses.matches(prefix, addresses.plain(key)) for prefix in waypoints):
                 for link in list(self.consumers[key]):
@@ -225,31 +242,33 @@ class Router:
 
     def _move(self, link: OutLink, key: str) -> None:
         self.consumers[key].remove(link)
-        self._stale.add(key)
+        self._stale_keys.add(key)
         self.add_consumer(addresses.phased(key, 1), link)
 
     # -- time ---------------------------------------------------------------------------------------------
 
     def after_turn(self) -> None:
-        """What is worth doing once for all events of a turn."""
+        """Do once what the events of a turn have made necessary: advertise, renew routes, give credit."""
         if self.mesh.changed:
             self.mesh.advertise()
-            self.edges.serve()
-        if self._all_stale or self._stale:
-            stale, self._stale = self._stale, set()
+            self.edges.update_proxies()
+        if self._all_stale or self._stale_keys:
+            stale, self._stale_keys = self._stale_keys, set()
             everything, self._all_stale = self._all_stale, False
             for route in list(self.routes.values()):
                 if everything or route.key in stale:
                     route.refresh()
-        while self.thirsty:
-            self.thirsty.popitem()[1].replenish()
+        while self.credit_due:
+            self.credit_due.popitem()[1].replenish()
 
-    def wake_all(self) -> None:
-        """Faults have changed: everybody's credit is to be looked at."""
-        self.thirsty.update((link.identity, link) for link in self.links.values() if isinstance(link, InLink))
+    def recheck_credit_of_all(self) -> None:
+        """Look at the credit of every incoming link, since faults have changed."""
+        self.credit_due.update(
+            (link.identity, link) for link in self.links.values() if isinstance(link, InLink)
+        )
 
-    def beat(self) -> None:
-        """Once a second."""
+    def every_second(self) -> None:
+        """Update rates, drop what is unused, repeat the advert and send heartbeats."""
         now_ns = time.monotonic_ns()
         for link in self.links.values():
             link.watch_credit(now_ns)
@@ -260,10 +279,12 @@ class Router:
                 route.close()
         named = {key for key, _, _ in self.routes}
         for key in set(self.counters.addresses) - named - set(self.consumers) - set(self.in_process):
-            del self.counters.addresses[key]  # nobody refers to the address any more
-        self.mesh.beat()
+            del self.counters.addresses[
+                key
+            ]  # no route, consumer or part of this router has the address any more
+        self.mesh.resend_own_advert()
         now = time.time()
-        for wire in list(self.loop.wires.values()):
-            wire.transport.tick(now)
-            self.loop.touched[wire.key] = wire
-        self.loop.call_later(1.0, self.beat)
+        for amqp_socket in list(self.loop.sockets.values()):
+            amqp_socket.transport.tick(now)
+            self.loop.to_flush[amqp_socket.key] = amqp_socket
+        self.loop.call_later(1.0, self.every_second)

@@ -1,4 +1,4 @@
-"""What is done with a message of one address, origin and target: find the ways, choose, forward."""
+"""Routes: the ways for messages of one address, origin and target, and the outcomes on the way back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cproton_ffi import lib
 from deploy.standin.engine import credit
 from deploy.standin.engine.links import OutLink, Transit
 from deploy.standin.engine.peers import EDGE
-from deploy.standin.routing import addresses, choice
+from deploy.standin.routing import addresses, selection
 from deploy.standin.routing.edges import UP
 
 if TYPE_CHECKING:
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from deploy.standin.engine.peers import Peer
     from deploy.standin.routing.router import Router
 
-# Of a multicast's outcomes the strongest goes back to the sender; so do the real routers.
+# The sender of a multicast gets the strongest of its outcomes, as from real routers.
 _STRENGTH = {lib.PN_RELEASED: 1, lib.PN_MODIFIED: 2, lib.PN_ACCEPTED: 3, lib.PN_REJECTED: 4}
 
 
-class Way(choice.Way, Protocol):
+class Way(selection.Way, Protocol):
     def push(self, transit: Transit) -> None: ...
 
 
-Place = Way | tuple[str, str]  # a consumer here, or (target, next hop)
+Destination = Way | tuple[str, str]  # a consumer here, or (target, next hop)
 
 
-class InProcess:
-    """A consumer inside the router: the management agent."""
+class InProcessConsumer:
+    """A consumer inside the router, such as the management node."""
 
-    spare = credit.CAPACITY
+    spare_credit = credit.CAPACITY
     open_deliveries = 0
-    taken = 0
+    assigned = 0
 
     def __init__(self, receive: Callable[[bytes], None]) -> None:
         self._receive = receive
@@ -50,7 +50,10 @@ class InProcess:
 
 
 class Route:
-    """`target` None: wherever consumers are; a router: there; TREE: everywhere, along the origin's tree."""
+    """The way of messages to `target`: one router, any with consumers (None), or all of them (TREE).
+
+    TREE follows the tree of shortest paths from the origin, so that each router gets one copy.
+    """
 
     TREE = "*"
 
@@ -79,7 +82,7 @@ class Route:
         return self._ways[settled]
 
     def _usable(self, peer: Peer | None, *, settled: bool) -> list[tuple[Way, int]]:
-        """The ways for what a peer sent: not back to the edge where it came from."""
+        """Return the ways for messages of a peer: all, but not back to an edge that they came from."""
         ways = self.ways(settled=settled)
         if peer is None or peer.role != EDGE:
             return ways
@@ -88,7 +91,7 @@ class Route:
     def available(self, link: InLink) -> int:
         if self.target == self.TREE:
             return credit.CAPACITY
-        return sum(max(0, way.spare) for way, _ in self._usable(link.peer, settled=False))
+        return sum(max(0, way.spare_credit) for way, _ in self._usable(link.peer, settled=False))
 
     def reachable(self, link: InLink) -> bool:
         return self.target == self.TREE or bool(self._usable(link.peer, settled=True))
@@ -97,23 +100,23 @@ class Route:
         self.incoming[link.identity] = link
         link.route = self
         self.ways(settled=link.presettled)
-        self.router.thirsty[link.identity] = link
+        link.ask_for_credit()
 
     def detach(self, link: InLink) -> None:
         self.incoming.pop(link.identity, None)
         self.used_ns = time.monotonic_ns()
 
-    def wake(self) -> None:
-        self.router.thirsty.update(self.incoming)
+    def recheck_credit(self) -> None:
+        self.router.credit_due.update(self.incoming)
 
     def refresh(self) -> None:
-        """Find the ways anew: consumers or the mesh have changed."""
+        """Find the ways anew after consumers or the mesh have changed."""
         mesh: set[OutLink] = set()
         for settled in self._ways:
             ways: list[tuple[Way, int]] = []
-            for place, cost in self._places():
+            for place, cost in self._destinations():
                 if isinstance(place, tuple):
-                    link = self.router.mesh.link(self, *place, settled=settled)
+                    link = self.router.mesh.link_to(self, *place, settled=settled)
                     if link is None:
                         continue
                     mesh.add(link)
@@ -126,21 +129,21 @@ class Route:
                     way.routes[id(self)] = self
         gone, self._mesh = self._mesh - mesh, mesh
         for link in gone:
-            self.router.mesh.leave(link, self)
-        self.wake()
+            self.router.mesh.detach_route(link, self)
+        self.recheck_credit()
 
-    def _places(self) -> list[tuple[Place, int]]:
-        """The consumers here, and (target, next hop) of those behind other routers, each with its cost."""
-        places: list[tuple[Place, int]] = []
+    def _destinations(self) -> list[tuple[Destination, int]]:
+        """Return consumers here, and (target, next hop) for those of other routers, each with its cost."""
+        places: list[tuple[Destination, int]] = []
         if self.key.startswith("H"):
-            found = self.router.edges.way(self.key)
+            found = self.router.edges.home_of(self.key)
             if found is None:
                 return []
             home, edge = found
             return [((edge, edge), 1)] if home == self.router.id else self._reachable([((home, ""), 1)])
         if self.target in (None, self.TREE, self.router.id):
             places += [(way, 0) for way in self.router.consumers_of(self.key)]
-        if self.router.edge and self.target in (None, self.TREE):
+        if self.router.is_edge and self.target in (None, self.TREE):
             places.append(((UP, UP), 1))
         topology = self.router.topology
         if self.target == self.TREE:
@@ -149,17 +152,17 @@ class Route:
             ]
         if self.target is None:
             places += [((router, ""), cost) for router, cost in topology.consumers(self.key).items()]
-            places = choice.eligible(places, self.distribution)
+            places = selection.candidates(places, self.distribution)
         elif self.target != self.router.id:
             places.append(((self.target, ""), 1))
         return self._reachable(places)
 
-    def _reachable(self, places: list[tuple[Place, int]]) -> list[tuple[Place, int]]:
-        """With the next hop filled in, where there is one."""
-        onward = ((self._hop(place), cost) for place, cost in places)
+    def _reachable(self, places: list[tuple[Destination, int]]) -> list[tuple[Destination, int]]:
+        """Fill in next hops, and leave out what has none."""
+        onward = ((self._with_next_hop(place), cost) for place, cost in places)
         return [(place, cost) for place, cost in onward if place is not None]
 
-    def _hop(self, place: Place) -> Place | None:
+    def _with_next_hop(self, place: Destination) -> Destination | None:
         if not isinstance(place, tuple) or place[1]:
             return place
         hop = self.router.topology.next_hop(self.origin, place[0])
@@ -171,7 +174,7 @@ class Route:
                 if isinstance(way, OutLink):
                     way.routes.pop(id(self), None)
         for link in self._mesh:
-            self.router.mesh.leave(link, self)
+            self.router.mesh.detach_route(link, self)
         self._mesh.clear()
         self._ways.clear()
 
@@ -182,14 +185,14 @@ class Route:
         if self.target == self.TREE:
             self._multicast(transit, ways)
             return
-        way = choice.pick(ways)
+        way = selection.best(ways)
         if way is None:
-            self.refuse(transit)
+            self.no_way(transit)
         else:
             way.push(transit)
 
-    def relieve(self, way: OutLink) -> None:
-        """A way has credit left: what waits for another one need not."""
+    def take_waiting(self, way: OutLink) -> None:
+        """Move messages that wait for other ways to one that has credit left."""
         if self.target == self.TREE or way.kind == "router-control":
             return
         for settled, ways in self._ways.items():
@@ -197,28 +200,28 @@ class Route:
                 continue
             for other, _ in ways:
                 if isinstance(other, OutLink) and other is not way and other.queue:
-                    self._take(way, other, settled=settled)
+                    self._move_waiting(way, other, settled=settled)
 
-    def _take(self, way: OutLink, other: OutLink, *, settled: bool) -> None:
+    def _move_waiting(self, way: OutLink, other: OutLink, *, settled: bool) -> None:
         mine = [
             transit
             for transit in other.queue
-            if transit.route is self and transit.settled == settled and not _echoes(transit, way)
+            if transit.route is self and transit.settled == settled and not _returns_to_its_edge(transit, way)
         ]
-        for transit in mine[: max(0, way.spare)]:
+        for transit in mine[: max(0, way.spare_credit)]:
             other.queue.remove(transit)
             way.push(transit)
 
     def _multicast(self, transit: Transit, ways: list[tuple[Way, int]]) -> None:
         if not ways:
-            self.refuse(transit)
+            self.no_way(transit)
             return
         transit.waiting = len(ways)
         for way, _ in ways:
             way.push(transit)
 
-    def refuse(self, transit: Transit) -> None:
-        """Nobody to send it to: released, or if presettled dropped."""
+    def no_way(self, transit: Transit) -> None:
+        """Release a message that nobody takes; drop and count it if it is presettled."""
         if transit.settled:
             self.router.counters.dropped_presettled += 1
             if transit.incoming:
@@ -229,7 +232,7 @@ class Route:
             transit.incoming.settle(transit, lib.PN_RELEASED)
 
     def outcome(self, transit: Transit, state: int) -> None:
-        """A consumer settled its copy."""
+        """Pass a consumer's outcome on to the sender, for a multicast when all have told theirs."""
         if transit.incoming is None or transit.settled:
             return
         if transit.waiting:
@@ -242,7 +245,7 @@ class Route:
         transit.incoming.settle(transit, state)
 
 
-def _echoes(transit: Transit, way: OutLink) -> bool:
-    """Back to the edge where it came from."""
+def _returns_to_its_edge(transit: Transit, way: OutLink) -> bool:
+    """Whether this way leads back to the edge that the message came from."""
     peer = transit.incoming.peer if transit.incoming else None
     return peer is not None and peer.role == EDGE and way.peer is peer

@@ -1,4 +1,4 @@
-"""Who is connected to whom, and what follows: routes, costs, trees. Pure: adverts in, answers out."""
+"""The mesh as the routers' adverts describe it: shortest paths, costs, next hops. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Advert:
-    """What one router says of itself; the one with the highest (boot_ns, sequence) holds."""
+    """What one router says of itself; the advert with its highest (boot_ns, sequence) counts."""
 
     router: str
     boot_ns: int
@@ -24,7 +24,7 @@ class Advert:
 
     @staticmethod
     def from_json(value: dict[str, Any]) -> Advert:
-        """Read what a neighbour sent; raises KeyError, TypeError or ValueError for what is none."""
+        """Read an advert; raises AttributeError, KeyError, TypeError or ValueError if it is none."""
         return Advert(
             router=str(value["router"]),
             boot_ns=int(value["boot_ns"]),
@@ -42,13 +42,13 @@ class Advert:
 
 @dataclass(frozen=True)
 class Tree:
-    """The shortest paths from one router; the same on every router that knows the same adverts."""
+    """The shortest paths from one router. Routers with the same adverts find the same tree."""
 
     costs: dict[str, int]
     parents: dict[str, str]
 
     def path(self, target: str) -> list[str]:
-        """From the root to the target, both included; empty if there is none."""
+        """Return the routers from the root to the target, both included; [] if it cannot be reached."""
         if target not in self.costs:
             return []
         steps = [target]
@@ -65,7 +65,7 @@ class Topology:
         self._trees: dict[str, Tree] = {}
 
     def learn(self, advert: Advert) -> bool:
-        """Take an advert; False if it is old news."""
+        """Take in an advert; return False if it is not newer than the known one."""
         known = self.adverts.get(advert.router)
         if known and known.age >= advert.age:
             return False
@@ -75,7 +75,7 @@ class Topology:
         return True
 
     def forget(self, router: str) -> None:
-        """What it said before its connection broke does not hold any more."""
+        """Drop a router's advert, since it may have started anew."""
         if self.adverts.pop(router, None):
             self._trees.clear()
 
@@ -102,7 +102,7 @@ class Topology:
         return Tree(costs, parents)
 
     def _edges(self, router: str) -> dict[str, int]:
-        """Only what both ends confirm: after a break one end's last word must not count."""
+        """Return the connections that both ends report: one that is gone may still be in one end's advert."""
         advert = self.adverts.get(router)
         if advert is None:
             return {}
@@ -113,29 +113,29 @@ class Topology:
         }
 
     def routers(self) -> list[str]:
-        """The reachable ones, myself first, then in the order they were learned of."""
+        """Return the reachable routers: this one, then the others in the order of their first adverts."""
         return sorted(self.tree(self.me).costs, key=lambda name: self.indexes.get(name, -1))
 
     def next_hop(self, origin: str, target: str) -> str | None:
-        """The neighbour to which a message from `origin` for `target` goes on from here."""
+        """Return the neighbour that a message from `origin` to `target` goes to from here, or None."""
         path = self.tree(origin).path(target)
         if self.me not in path[:-1]:
             return None
         return path[path.index(self.me) + 1]
 
     def consumers(self, key: str) -> dict[str, int]:
-        """The other reachable routers with consumers of `key`, and the cost to each."""
+        """Return the cost to each other reachable router with consumers of `key`."""
         costs = self.tree(self.me).costs
         return {r: c for r, c in costs.items() if r != self.me and key in self.adverts[r].consumers}
 
     def branches(self, origin: str, key: str) -> set[str]:
-        """The neighbours to which a multicast from `origin` goes on from here."""
+        """Return the neighbours to which a multicast from `origin` goes from here."""
         targets = (r for r in self.tree(self.me).costs if r not in {self.me, origin})
         hops = (self.next_hop(origin, r) for r in targets if key in self.adverts[r].consumers)
         return {hop for hop in hops if hop}
 
     def valid_origins(self, router: str) -> list[str]:
-        """Whose messages for `router` come through here, as router.node tells it."""
+        """Return the routers whose messages to `router` come through here (attribute of router.node)."""
         others = [r for r in self.routers() if r not in {self.me, router}]
         return [origin for origin in others if self.next_hop(origin, router)]
 

@@ -22,7 +22,7 @@ from collectors.kafka.spool import Spool
 
 if TYPE_CHECKING:
     from deploy.embedded.programs.kafka import Kafka
-    from deploy.embedded.programs.secured import Guard
+    from deploy.embedded.programs.security import Security
 
 pytestmark = pytest.mark.e2e
 _prefixes = itertools.count()
@@ -30,20 +30,20 @@ _WRONG = "not-the-right-one"
 
 
 @pytest.fixture
-def config(guarded_kafka: Kafka, guard: Guard) -> Callable[..., KafkaConfig]:
+def config(secure_kafka: Kafka, security: Security) -> Callable[..., KafkaConfig]:
     """Makes configs for one topic of its own."""
     prefix = f"guarded{next(_prefixes)}"
-    guarded_kafka.make_topics(prefix, [SAMPLES])
+    secure_kafka.make_topics(prefix, [SAMPLES])
 
     def make(**changes: Any) -> KafkaConfig:
         values: dict[str, Any] = {
-            "servers": (guarded_kafka.guarded_bootstrap,),
-            "ca": guard.ca,
+            "servers": (secure_kafka.secure_bootstrap,),
+            "ca": security.ca,
             "mechanism": "SCRAM-SHA-512",
-            "password_file": guard.password_file,
+            "password_file": security.password_file,
             **changes,
         }
-        sasl = Sasl(mechanism=values["mechanism"], user=guard.user, password_file=values["password_file"])
+        sasl = Sasl(mechanism=values["mechanism"], user=security.user, password_file=values["password_file"])
         tls = Tls(ca=values["ca"]) if values["ca"] else None
         return KafkaConfig(servers=values["servers"], prefix=prefix, tls=tls, sasl=sasl)
 
@@ -93,13 +93,13 @@ def _numbered(count: int) -> list[bytes]:
 
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-512", "PLAIN"])
 def test_in_order(
-    guarded_kafka: Kafka, config: Callable[..., KafkaConfig], start: Callable[..., KafkaSink], mechanism: str
+    secure_kafka: Kafka, config: Callable[..., KafkaConfig], start: Callable[..., KafkaSink], mechanism: str
 ) -> None:
     """By each mechanism over TLS, all records come, in order."""
     sink = start(config(mechanism=mechanism))
     for record in _numbered(100):
         sink.put(record, "p")
-    assert _read(guarded_kafka, config(), 100) == _numbered(100)
+    assert _read(secure_kafka, config(), 100) == _numbered(100)
     wait_until(lambda: sink.delivered == 100, 10, "all to be acknowledged")
     assert sink.problem is None
 
@@ -109,8 +109,8 @@ def _told(sink: KafkaSink, text: str) -> None:
 
 
 def test_wrong_password(
-    guarded_kafka: Kafka,
-    guard: Guard,
+    secure_kafka: Kafka,
+    security: Security,
     config: Callable[..., KafkaConfig],
     start: Callable[..., KafkaSink],
     tmp_path: Path,
@@ -126,16 +126,16 @@ def test_wrong_password(
     assert sink.delivered == 0
     assert sink.spool.waiting_bytes > 0
     assert sum(sink.dropped_seconds.values()) == 0
-    password_file.write_text(guard.password + "\n")
-    assert _read(guarded_kafka, config(), 20) == _numbered(20)
+    password_file.write_text(security.password + "\n")
+    assert _read(secure_kafka, config(), 20) == _numbered(20)
     wait_until(lambda: sink.problem is None, 10, "the problem to be over")
     assert _WRONG not in caplog.text
-    assert guard.password not in caplog.text
+    assert security.password not in caplog.text
 
 
 def test_password_file_that_is_away_for_a_while(
-    guarded_kafka: Kafka,
-    guard: Guard,
+    secure_kafka: Kafka,
+    security: Security,
     config: Callable[..., KafkaConfig],
     start: Callable[..., KafkaSink],
     tmp_path: Path,
@@ -149,13 +149,13 @@ def test_password_file_that_is_away_for_a_while(
     password_file.unlink()
     sink.put(b"0", "p")
     _told(sink, f"password file {password_file} cannot be read")
-    password_file.write_text(guard.password + "\n")
-    assert _read(guarded_kafka, config(), 1) == [b"0"]
+    password_file.write_text(security.password + "\n")
+    assert _read(secure_kafka, config(), 1) == [b"0"]
 
 
 def test_wrong_authority_and_then_the_right_one(
-    guarded_kafka: Kafka,
-    guard: Guard,
+    secure_kafka: Kafka,
+    security: Security,
     config: Callable[..., KafkaConfig],
     start: Callable[..., KafkaSink],
     tmp_path: Path,
@@ -169,8 +169,8 @@ def test_wrong_authority_and_then_the_right_one(
         sink.put(record, "p")
     _told(sink, "has to be signed by `kafka.tls.ca`")
     assert sink.spool.waiting_bytes > 0
-    ca.write_bytes(guard.ca.read_bytes())
-    assert _read(guarded_kafka, config(), 5) == _numbered(5)
+    ca.write_bytes(security.ca.read_bytes())
+    assert _read(secure_kafka, config(), 5) == _numbered(5)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_wrong_authority_and_then_the_right_one(
     ids=["mechanism", "no TLS", "TLS to an open port"],
 )
 def test_other_mistakes(
-    guarded_kafka: Kafka,
+    secure_kafka: Kafka,
     config: Callable[..., KafkaConfig],
     changes: dict[str, Any],
     text: str,
@@ -192,7 +192,7 @@ def test_other_mistakes(
     """Each is told by the key of the config that is to be looked at."""
     monkeypatch.setattr(client, "_REQUEST_MS", 3_000)  # the client tries again for so long
     if changes.get("servers") == "open":
-        changes = {"servers": (guarded_kafka.bootstrap,)}
+        changes = {"servers": (secure_kafka.bootstrap,)}
 
     def told() -> bool:
         """Kafka does not always get its refusal out before it ends the connection."""

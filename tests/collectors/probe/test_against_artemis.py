@@ -74,7 +74,7 @@ def test_redelivered(artemis: Artemis, run: Any, address: str) -> None:
     taker.fetcher.unsettled[0].local.failed = True
     taker.release(delivered=True)
     other.close()
-    receiving = run(text, send=False, books=sending)
+    receiving = run(text, send=False, shared_with=sending)
     wait_until(lambda: receiving.received >= 10, 20, "all messages")
     receiving.finish()
     sending.finish()
@@ -91,7 +91,7 @@ def test_dead_receiver_does_not_fill_a_durable_queue(
     monkeypatch.setattr(guard, "SILENT_NS", 1_000_000_000)
     text = _config(artemis, address, rate="100/s", durable=True)
     sending = run(text, receive=False)
-    receiving = run(text, send=False, books=sending)
+    receiving = run(text, send=False, shared_with=sending)
     sender = sending.prober.senders[0].sender
     wait_until(lambda: receiving.received > 20, 20, "messages")
     wait_until(lambda: sender.backlog._guard._heard, 20, "the receiver to be heard of")  # noqa: SLF001 -- its only trace
@@ -120,7 +120,7 @@ def test_durable_subscription(artemis: Artemis, run: Any) -> None:
     first.finish()
     sending = run(text, receive=False)
     sending.wait_finished()
-    again = run(text, send=False, books=sending)
+    again = run(text, send=False, shared_with=sending)
     wait_until(lambda: again.received == 20, 20, "what waited")
     again.finish()
     sending.finish()

@@ -185,7 +185,7 @@ def test_guard_stops_and_resumes(router: StandIn, run: Any, monkeypatch: pytest.
     monkeypatch.setattr(guard, "SILENT_NS", _SECOND)
     text = _config(router.port, address="multicast/guard", rate="100/s", presettled=True)
     sending = run(text, receive=False)
-    receiving = run(text, send=False, books=sending)
+    receiving = run(text, send=False, shared_with=sending)
     wait_until(lambda: receiving.received > 50, 20, "messages, and the receiver to be heard of")
     sender = sending.prober.senders[0].sender
     wait_until(lambda: sender.backlog._guard._heard, 20, "the receiver to be heard of")  # noqa: SLF001 -- its only trace
@@ -194,7 +194,7 @@ def test_guard_stops_and_resumes(router: StandIn, run: Any, monkeypatch: pytest.
     stopped = sender.sent
     wait_until(lambda: sender.backlog.unsent > 20, 20, "messages to be given up")
     assert sender.sent <= stopped + 2  # a trickle, for a receiver to find it by
-    again = run(text, send=False, books=sending)
+    again = run(text, send=False, shared_with=sending)
     wait_until(lambda: sender.sent > stopped and not sender.backlog.guarded, 30, "sending to go on")
     again.finish()
     sending.finish()
@@ -214,7 +214,7 @@ def test_clocks_of_two_hosts(router: StandIn, run: Any, monkeypatch: pytest.Monk
     monkeypatch.setattr(RunClock, "start", other(1, 0))
     sending = run(text, receive=False)
     monkeypatch.setattr(RunClock, "start", other(2, 5 * _SECOND))
-    receiving = run(text, send=False, books=sending)
+    receiving = run(text, send=False, shared_with=sending)
 
     def told() -> Any:
         return [r.header.clock for r in sending.records if r.header.role == "receiver" and r.header.clock]

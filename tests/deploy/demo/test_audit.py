@@ -51,8 +51,8 @@ def test_two_senders_numbers_are_their_own() -> None:
 
 @pytest.mark.e2e
 def test_junk_is_passed_over_and_counted(kafka: Kafka) -> None:
-    """Records that are none of ours, and a batch that unpacks to a gigabyte, change nothing in the books."""
-    prefix = f"books-{uuid.uuid4().hex[:8]}"
+    """Records that are none of ours, and a batch that unpacks to a gigabyte, change nothing in the totals."""
+    prefix = f"totals-{uuid.uuid4().hex[:8]}"
     kafka.make_topics(prefix, [SAMPLES, WINDOWS])
     junk = [("a", value) for value in (b"", b"junk", b"[" * 5_000, b'{"v": 1}')]
     row = window("a", values_ns=[1_000_000] * 30)
@@ -65,4 +65,4 @@ def test_junk_is_passed_over_and_counted(kafka: Kafka) -> None:
     found = audit.read(kafka.bootstrap, prefix)
     assert found.junk == 2 * len(junk) + 2
     assert found.paths["a"].ledger_sent == found.paths["a"].sent == 30
-    assert found.balanced
+    assert found.complete

@@ -80,10 +80,10 @@ def test_a_router_in_the_middle_dies_and_comes_back(line: Network) -> None:
     middle.kill()
     try:
         with pytest.raises(Problem, match="the routers did not come together in"):
-            line.wait_whole(0.2)
+            line.wait_connected(0.2)
     finally:
         middle.start()
-        line.wait_whole()
+        line.wait_connected()
     assert carried(line, "A", "C", "inflight/again") == "from A"
 
 

@@ -126,7 +126,7 @@ def test_a_wait_is_given_up_when_the_caller_wants_to_end(tmp_path: Path) -> None
 def test_a_killed_supervisor_leaves_nothing(
     tmp_path: Path, supervisor_process: subprocess.Popen[str]
 ) -> None:
-    """After kill -9 of the supervisor its guardian ends the parts, the stubborn one too."""
+    """After kill -9 of the supervisor its reaper ends the parts, the stubborn one too."""
     assert len(left_in(tmp_path)) == 3
     supervisor_process.kill()
     wait_until(lambda: left_in(tmp_path) == [], 10, "the end of all parts")
@@ -144,8 +144,8 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path, supervisor_process: subprocess.Po
 def test_the_next_start_ends_what_even_the_guardian_could_not(
     tmp_path: Path, supervisor_process: subprocess.Popen[str]
 ) -> None:
-    """With supervisor and guardian both killed, the next start in that directory clears up first."""
-    for pid in _guardians(tmp_path):
+    """With supervisor and reaper both killed, the next start in that directory clears up first."""
+    for pid in _reapers(tmp_path):
         os.kill(pid, signal.SIGKILL)
     supervisor_process.kill()
     supervisor_process.wait()
@@ -201,7 +201,7 @@ def test_a_part_can_be_killed_and_started_again(tmp_path: Path) -> None:
         assert supervisor.memory_bytes()["a"] > 1_000_000
 
 
-def _guardians(state_dir: Path) -> list[int]:
+def _reapers(state_dir: Path) -> list[int]:
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():

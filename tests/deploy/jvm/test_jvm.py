@@ -215,12 +215,12 @@ def test_progress_is_told_where_there_is_no_terminal(maven: Maven, tmp_path: Pat
 
 def test_the_list_and_its_lock_agree() -> None:
     """Each jar of ivy.xml has its checksum in jvm.lock, and no other stands there."""
-    assert sorted(jar.file for jar in artifacts.listed()) == sorted(artifacts.locked())
+    assert sorted(jar.file for jar in artifacts.ivy_jars()) == sorted(artifacts.locked_fingerprints())
 
 
 def test_the_connector_brings_no_second_spark_hadoop_or_scala() -> None:
     """Spark gets the connector and what PySpark lacks, nothing that it has already."""
-    files = [jar.file for jar in artifacts.listed() if "spark" in jar.confs]
+    files = [jar.file for jar in artifacts.ivy_jars() if "spark" in jar.confs]
     there = {jar.name.rsplit("-", 1)[0] for jar in fetch.pyspark_jars().glob("*.jar")}
     assert not {file.rsplit("-", 1)[0] for file in files} & there
     assert not [file for file in files if file.startswith(("hadoop", "scala-"))]

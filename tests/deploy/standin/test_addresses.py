@@ -3,22 +3,22 @@ from __future__ import annotations
 import pytest
 
 from deploy.standin.routing import addresses
-from deploy.standin.routing.addresses import Place
+from deploy.standin.routing.addresses import Address
 
 
 @pytest.mark.parametrize(
     ("text", "place"),
     [
-        ("inflight/east-west", Place("M0inflight/east-west")),
-        ("/inflight/x", Place("M0inflight/x")),
-        ("$management", Place("M0$management")),
-        ("amqp:/_topo/0/QDR.B/$management", Place("L$management", router="QDR.B")),
-        ("_topo/0/QDR.B/temp.a/b", Place("Ltemp.a/b", router="QDR.B")),
-        ("amqp:/_edge/QDR.E/$management", Place("L$management", edge="QDR.E")),
-        ("_local/temp.x", Place("Ltemp.x")),
+        ("inflight/east-west", Address("M0inflight/east-west")),
+        ("/inflight/x", Address("M0inflight/x")),
+        ("$management", Address("M0$management")),
+        ("amqp:/_topo/0/QDR.B/$management", Address("L$management", router="QDR.B")),
+        ("_topo/0/QDR.B/temp.a/b", Address("Ltemp.a/b", router="QDR.B")),
+        ("amqp:/_edge/QDR.E/$management", Address("L$management", edge="QDR.E")),
+        ("_local/temp.x", Address("Ltemp.x")),
     ],
 )
-def test_addresses_lead_to_places(text: str, place: Place) -> None:
+def test_addresses_lead_to_places(text: str, place: Address) -> None:
     """Mobile, topological, edge and local addresses are told apart as routers do."""
     assert addresses.parse(text) == place
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from standin_clients import Clients, Requester, StandIn
 
+from deploy.standin.flavours import FLAVOURS
 from deploy.standin.management import schema
 
 CAPTURES = Path(__file__).parents[2] / "fixtures" / "captures"
@@ -81,7 +82,7 @@ def test_each_attribute_has_a_type_that_a_real_router_gave_it(
     captured = _captured(flavour)
     seen = 0
     for entity, kinds in captured.items():
-        full = schema.PREFIX[flavour] + entity
+        full = FLAVOURS[flavour].entity_prefix + entity
         nodes = [f"amqp:/_topo/0/{name}.stand-in/$management" for name in "AB"]
         for row in (row for node in nodes for row in management.rows(full, node)):
             for name, value in row.items():
@@ -109,7 +110,7 @@ def test_it_says_that_it_is_a_stand_in(
     flavour, a = busy
     management = requester(a.port)
     entity, version = ("router", "version") if flavour == "dispatch" else ("routerMetrics", "")
-    row = management.rows(schema.PREFIX[flavour] + entity)[0]
+    row = management.rows(FLAVOURS[flavour].entity_prefix + entity)[0]
     assert row["id"] == "A.stand-in"
     assert "stand-in" in row[version]
     connection = clients.connect(a.port)
@@ -146,7 +147,11 @@ def test_unknown_attributes_are_answered_as_captured(
     management = requester(a.port)
     seen: set[int] = set()
     for kind, by_query in replies.items():
-        full = kind if kind.startswith(schema.PREFIX[flavour]) else schema.PREFIX[flavour] + kind
+        full = (
+            kind
+            if kind.startswith(FLAVOURS[flavour].entity_prefix)
+            else FLAVOURS[flavour].entity_prefix + kind
+        )
         names = ["noSuchAttribute"]
         if asked.startswith("two"):
             names = [*known.get(full, ["name", "identity"]), *names]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from proton import Delivery
 from standin_clients import Clients, Requester, StandIn
 
@@ -154,6 +155,46 @@ def test_stall_with_seconds_ends_by_itself(
     assert receiver.arrived[0] - begin >= 0.3
     sender.send(95)
     receiver.got(100)
+
+
+def test_bandwidth_spaces_messages_by_their_size(
+    line: list[StandIn], faulty: StandIn, clients: Clients, address: str
+) -> None:
+    """Ten of at least 1,000 bytes over 25,000 bytes a second take 0.4 s, in order; all are acknowledged."""
+    receiver = clients.receiver(line[2].port, address)
+    sender = clients.sender(line[0].port, address)
+    clients.wait(lambda: sender.link.credit, "credit")
+    faulty.tell(kind="bandwidth", address=address, bytes_per_second=25_000)
+    begin = time.monotonic()
+    sender.send(10, body="x" * 1000)
+    receiver.got(10)
+    assert receiver.arrived[-1] - begin >= 0.4
+    assert receiver.ids() == list(range(10))
+    assert sender.settled(10) == [ACCEPTED] * 10
+
+
+def test_bandwidth_that_is_cleared_lets_go_of_what_waits(
+    line: list[StandIn], faulty: StandIn, clients: Clients, address: str
+) -> None:
+    """At one byte a second nothing would come within the hour."""
+    receiver = clients.receiver(line[2].port, address)
+    number = faulty.tell(kind="bandwidth", address=address, bytes_per_second=1)["id"]
+    sender = clients.sender(line[0].port, address)
+    sender.send(10, body="x" * 1000)
+    clients.wait(lambda: faulty.tell(do="list")["faults"][str(number)]["hits"] == 10, "all at the fault")
+    assert receiver.messages == []
+    faulty.tell(do="clear", id=number)
+    receiver.got(10)
+    assert receiver.ids() == list(range(10))
+
+
+def test_the_help_names_every_kind_with_its_fields() -> None:
+    """`--help` comes from the table of kinds."""
+    text = CliRunner().invoke(control.main, ["--help"]).output
+    for kind in ("delay", "drop", "release", "reject", "modify", "duplicate", "stall", "bandwidth"):
+        assert f"\n  {kind} " in text
+    assert "(ms, jitter_ms, distribution, reorder)" in text
+    assert "(bytes_per_second)" in text
 
 
 def test_management_is_not_stalled(faulty: StandIn, requester: Callable[[int], Requester]) -> None:

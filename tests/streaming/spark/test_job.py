@@ -33,7 +33,7 @@ from streaming.spark.settings import JobSettings, KafkaAccess
 
 if TYPE_CHECKING:
     from deploy.embedded.programs.kafka import Kafka
-    from deploy.embedded.programs.secured import Guard
+    from deploy.embedded.programs.security import Security
 
 pytestmark = pytest.mark.e2e
 
@@ -253,29 +253,29 @@ def not_ready(url: str) -> str:
 def test_kafka_by_tls_and_a_password(
     spark: SparkSession,
     settings: JobSettings,
-    guarded_kafka: Kafka,
-    guard: Guard,
+    secure_kafka: Kafka,
+    security: Security,
     authority: Authority,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     """Both ways by SASL_SSL, with files that the driver reads; the password appears nowhere."""
-    guarded_kafka.make_topics(settings.prefix)
+    secure_kafka.make_topics(settings.prefix)
     records = [(flow.path, value) for at in range(20) for flow in FLOWS[:2] for value in flow.second(at)]
-    count = produce(guarded_kafka.bootstrap, settings.samples_topic, records)
+    count = produce(secure_kafka.bootstrap, settings.samples_topic, records)
     client = authority.issue("spark")
     access = KafkaAccess(
-        servers=(guarded_kafka.guarded_bootstrap,),
+        servers=(secure_kafka.secure_bootstrap,),
         tls=True,
         ca_file=str(authority.ca),
         cert_file=str(client.cert),
         key_file=str(client.key),
         mechanism="SCRAM-SHA-512",
-        user=guard.user,
-        password_file=str(guard.password_file),
+        user=security.user,
+        password_file=str(security.password_file),
     )
     with running(spark, dataclasses.replace(settings, kafka=access)) as url:
         read_all(url, count)
-    found, _ = window_rows(guarded_kafka.bootstrap, settings.windows_topic)
+    found, _ = window_rows(secure_kafka.bootstrap, settings.windows_topic)
     assert len(found) == 2 * 2
     told = capfd.readouterr()
-    assert guard.password not in told.out + told.err
+    assert security.password not in told.out + told.err

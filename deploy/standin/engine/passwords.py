@@ -1,4 +1,4 @@
-"""User and password on a listener: SASL PLAIN, checked by the stand-in itself.
+"""SASL PLAIN on a listener: users and passwords, checked by the stand-in itself.
 
 Cyrus SASL asks a daemon at a unix socket whether a password is right. Here that daemon is a thread, which
 reads `user:password` lines from a file, so that no database and no tool to make one is needed.
@@ -28,7 +28,7 @@ mech_list: PLAIN
 
 
 def read_users(path: str) -> dict[str, str]:
-    """The users of a file of `user:password` lines."""
+    """Return the passwords by user of a file of `user:password` lines; raises Problem if it is none."""
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
     except OSError as error:
@@ -39,8 +39,8 @@ def read_users(path: str) -> dict[str, str]:
     return {user: password for user, _, password in pairs}
 
 
-class Login:
-    """The daemon for all listeners of this process that have users."""
+class PasswordServer:
+    """A thread that answers Cyrus SASL in the place of saslauthd, for one listener."""
 
     def __init__(self, users: dict[str, str]) -> None:
         self._users = users
@@ -53,8 +53,8 @@ class Login:
         self._closing = False
         Worker("login", self._serve).start()
 
-    def guard(self, transport: Any) -> None:
-        """Let nobody in over this transport without a known user and password."""
+    def require(self, transport: Any) -> None:
+        """Refuse connections over this transport without a known user and password."""
         sasl = transport.sasl()
         sasl.config_name(_NAME)
         sasl.config_path(str(self._directory))
@@ -88,7 +88,7 @@ class Login:
 
 
 def _counted(stream: Any) -> str:
-    """A string with its length before it, as saslauthd's clients write."""
+    """Read a string with its length in front, as clients of saslauthd write it."""
     (size,) = struct.unpack(">H", stream.read(2))
     text: bytes = stream.read(size)
     return text.decode()

@@ -1,4 +1,4 @@
-"""The story of `demo --fault`: the router in the middle is killed, and comes back."""
+"""What `demo --fault` does: it kills the router in the middle, and starts it again."""
 
 from __future__ import annotations
 
@@ -16,10 +16,15 @@ _CALM_SECONDS = 12.0
 _DOWN_SECONDS = 8.0
 
 
-def play(stack: Stack, seen: threading.Event, stopping: threading.Event, tell: Callable[[str], None]) -> None:
-    """Kill it a while after results were `seen`, and start it again; each step is told, and is an event."""
+def kill_and_restart(
+    stack: Stack, has_results: threading.Event, stopping: threading.Event, tell: Callable[[str], None]
+) -> None:
+    """Kill the router some time after the first results, and start it again.
+
+    Each step is told, and recorded as an event. Returns early when `stopping` is set.
+    """
     router = stack.network.routers[_VICTIM]
-    while not seen.wait(0.2):
+    while not has_results.wait(0.2):
         if stopping.is_set():
             return
     if stopping.wait(_CALM_SECONDS):
@@ -31,7 +36,7 @@ def play(stack: Stack, seen: threading.Event, stopping: threading.Event, tell: C
     if stopping.wait(_DOWN_SECONDS):
         return
     router.start()
-    stack.network.wait_whole()
+    stack.network.wait_connected()
     down_seconds = (time.time_ns() - began_ns) / 1e9
     tell(f"router {_VICTIM} is back after {down_seconds:.1f} s")
     text = f"router {_VICTIM} down for {down_seconds:.1f} s"

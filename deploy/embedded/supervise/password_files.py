@@ -1,4 +1,4 @@
-"""Passwords of the parts: made anew for each stack, kept in files that only their owner can read."""
+"""Passwords of the programs, in files that only their owner can read."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from collectors.config.secrets import read_password
 
 
 def password(path: Path) -> str:
-    """The password in the file; a random one, written there, if there is no file yet."""
+    """Return the password in the file; if there is no file, write a random one."""
     if not path.exists():
-        write(path, secrets.token_urlsafe(18) + "\n")
+        write_private(path, secrets.token_urlsafe(18) + "\n")
     return read_password(path)
 
 
-def write(path: Path, text: str) -> None:
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only its owner can read."""
     path.touch(mode=0o600)
     path.chmod(0o600)  # an earlier file keeps its mode over touch
     path.write_text(text)

@@ -1,15 +1,12 @@
-"""What a router counts of itself; plain numbers, read by the management tables."""
+"""Counters of links, addresses and the router. Pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-OUTCOMES = ("accepted", "rejected", "released", "modified")
-
 
 @dataclass(slots=True)
-class LinkCounters:
-    deliveries: int = 0
+class DeliveryCounters:
     presettled: int = 0
     dropped_presettled: int = 0
     accepted: int = 0
@@ -18,6 +15,11 @@ class LinkCounters:
     modified: int = 0
     delayed_1_second: int = 0
     delayed_10_seconds: int = 0
+
+
+@dataclass(slots=True)
+class LinkCounters(DeliveryCounters):
+    deliveries: int = 0
     settle_rate: int = 0
 
     def settled(self) -> int:
@@ -36,21 +38,13 @@ class AddressCounters:
 
 
 @dataclass(slots=True)
-class RouterCounters:
-    presettled: int = 0
-    dropped_presettled: int = 0
-    accepted: int = 0
-    rejected: int = 0
-    released: int = 0
-    modified: int = 0
-    delayed_1_second: int = 0
-    delayed_10_seconds: int = 0
+class RouterCounters(DeliveryCounters):
     ingress: int = 0
     egress: int = 0
     transit: int = 0
     ingress_route_container: int = 0
     egress_route_container: int = 0
-    arrivals: int = 0  # since the start, as are the next two
+    arrivals: int = 0  # this and the next two: how many there ever were
     links: int = 0
     connections: int = 0
     addresses: dict[str, AddressCounters] = field(default_factory=dict)

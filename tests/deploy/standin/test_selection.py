@@ -3,45 +3,45 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from deploy.standin.engine import credit
-from deploy.standin.routing import choice
+from deploy.standin.routing import selection
 
 
 @dataclass
 class Way:
     name: str
-    spare: int = 0
+    spare_credit: int = 0
     open_deliveries: int = 0
-    taken: int = 0
+    assigned: int = 0
 
 
 def test_closest_leaves_only_the_cheapest() -> None:
     """A consumer here is closer than one two hops away; two at the same cost both stay."""
     places = [("here", 0), ("far", 2), ("near", 0)]
-    assert choice.eligible(places, "closest") == [("here", 0), ("near", 0)]
-    assert choice.eligible(places, "balanced") == places
+    assert selection.candidates(places, "closest") == [("here", 0), ("near", 0)]
+    assert selection.candidates(places, "balanced") == places
 
 
 def test_somebody_with_credit_comes_before_anybody_without() -> None:
     """Even if it is farther and busier."""
-    idle, ready = Way("idle"), Way("ready", spare=1, open_deliveries=9)
-    assert choice.pick([(idle, 0), (ready, 3)]) is ready
+    idle, ready = Way("idle"), Way("ready", spare_credit=1, open_deliveries=9)
+    assert selection.best([(idle, 0), (ready, 3)]) is ready
 
 
 def test_the_least_burdened_is_picked_with_cost_as_burden() -> None:
     """Two open deliveries here weigh more than the one hop to an idle consumer."""
-    here, there = Way("here", spare=5, open_deliveries=2), Way("there", spare=5)
-    assert choice.pick([(here, 0), (there, 1)]) is there
+    here, there = Way("here", spare_credit=5, open_deliveries=2), Way("there", spare_credit=5)
+    assert selection.best([(here, 0), (there, 1)]) is there
 
 
 def test_equals_take_turns() -> None:
-    """Of two idle ones the one that has taken less is next."""
-    one, other = Way("one", spare=5, taken=3), Way("other", spare=5, taken=2)
-    assert choice.pick([(one, 0), (other, 0)]) is other
+    """Of two idle ones the one that has assigned less is next."""
+    one, other = Way("one", spare_credit=5, assigned=3), Way("other", spare_credit=5, assigned=2)
+    assert selection.best([(one, 0), (other, 0)]) is other
 
 
 def test_nobody_is_nobody() -> None:
     """No way at all is told as None."""
-    assert choice.pick([]) is None
+    assert selection.best([]) is None
 
 
 def test_unsettled_credit_is_what_the_consumers_have_left() -> None:

@@ -1,4 +1,4 @@
-"""The guarded ways into Artemis: an acceptor and a JAAS domain for each kind of login."""
+"""Artemis with TLS: an acceptor and a JAAS domain for each kind of login."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from deploy.embedded.programs.secured import Guard
-from deploy.embedded.supervise import secret
+from deploy.embedded.programs.security import Security
+from deploy.embedded.supervise import password_files
 
 _ROLE: Final = "all"
 
 
 @dataclass(frozen=True)
 class Way:
-    """What an acceptor says of its clients, beside TLS."""
+    """One kind of login: its name, and the options of its acceptor beside those of TLS."""
 
     name: str
     options: str
@@ -26,9 +26,9 @@ SCRAM: Final = Way(
     "securityDomain=scram;saslLoginConfigScope=scram-exchange;saslMechanisms=SCRAM-SHA-256,SCRAM-SHA-512",
 )
 EXTERNAL: Final = Way("external", "securityDomain=external;saslMechanisms=EXTERNAL;needClientAuth=true")
-WAYS: Final = (PLAIN, SCRAM, EXTERNAL)
+SECURE_WAYS: Final = (PLAIN, SCRAM, EXTERNAL)
 
-# Who comes by the open way needs no password; a wrong one by a guarded way must not be taken for none.
+# Each acceptor has a domain of its own: with one for all, a wrong password would be let in as a guest.
 _DOMAINS: Final = """\
 open {{
    {modules}.GuestLoginModule required
@@ -58,19 +58,19 @@ external {{
 """
 
 
-def write(directory: Path, guard: Guard) -> Path:
-    """Users, certificates, roles, and the JAAS configuration that names them; this one is returned."""
+def write(directory: Path, security: Security) -> Path:
+    """Write users, certificates, roles and the JAAS configuration that names them; return the latter."""
     modules = "org.apache.activemq.artemis.spi.core.security.jaas"
     domains = directory / "login.config"
     domains.write_text(_DOMAINS.format(modules=modules, directory=directory, role=_ROLE))
-    secret.write(directory / "users.properties", f"{guard.user}={guard.password}\n")
-    (directory / "certificates.properties").write_text(f"{guard.user}={guard.client_name}\n")
-    (directory / "roles.properties").write_text(f"{_ROLE}={guard.user}\n")
+    password_files.write_private(directory / "users.properties", f"{security.user}={security.password}\n")
+    (directory / "certificates.properties").write_text(f"{security.user}={security.client_name}\n")
+    (directory / "roles.properties").write_text(f"{_ROLE}={security.user}\n")
     return domains
 
 
-def tls(directory: Path, guard: Guard) -> str:
-    """An acceptor's options for TLS, the clients' certificates checked where they show any."""
-    store = guard.keystore(directory)
+def tls(directory: Path, security: Security) -> str:
+    """Return an acceptor's options for TLS."""
+    store = security.keystore(directory)
     keys = f"sslEnabled=true;keyStoreType=PEM;keyStorePath={store}"
-    return f"{keys};trustStoreType=PEM;trustStorePath={guard.ca}"
+    return f"{keys};trustStoreType=PEM;trustStorePath={security.ca}"

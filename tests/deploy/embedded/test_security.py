@@ -14,57 +14,61 @@ from proton.utils import BlockingConnection
 
 from deploy.embedded.programs.artemis import Artemis
 from deploy.embedded.programs.kafka import Kafka
-from deploy.embedded.programs.secured import Guard
+from deploy.embedded.programs.security import Security
 
 pytestmark = pytest.mark.e2e
 
 
-def kafka_options(kafka: Kafka, guard: Guard, mechanism: str, password: str) -> dict[str, Any]:
+def kafka_options(kafka: Kafka, security: Security, mechanism: str, password: str) -> dict[str, Any]:
     return {
-        "bootstrap_servers": kafka.guarded_bootstrap,
+        "bootstrap_servers": kafka.secure_bootstrap,
         "security_protocol": "SASL_SSL",
-        "ssl_cafile": str(guard.ca),
+        "ssl_cafile": str(security.ca),
         "sasl_mechanism": mechanism,
-        "sasl_plain_username": guard.user,
+        "sasl_plain_username": security.user,
         "sasl_plain_password": password,
         "bootstrap_timeout_ms": 2_000,
     }
 
 
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-512", "PLAIN"])
-def test_kafka_lets_in_who_knows_the_password(guarded_kafka: Kafka, guard: Guard, mechanism: str) -> None:
+def test_kafka_lets_in_who_knows_the_password(
+    secure_kafka: Kafka, security: Security, mechanism: str
+) -> None:
     """The right password is let in over TLS by both mechanisms, a wrong one is not."""
-    KafkaAdminClient(**kafka_options(guarded_kafka, guard, mechanism, guard.password)).close()
+    KafkaAdminClient(**kafka_options(secure_kafka, security, mechanism, security.password)).close()
     with pytest.raises(KafkaError):
-        KafkaAdminClient(**kafka_options(guarded_kafka, guard, mechanism, "wrong"))
+        KafkaAdminClient(**kafka_options(secure_kafka, security, mechanism, "wrong"))
 
 
-def amqps(artemis: Artemis, guard: Guard, password: str | None, ca: Path) -> BlockingConnection:
+def amqps(artemis: Artemis, security: Security, password: str | None, ca: Path) -> BlockingConnection:
     domain = SSLDomain(SSLDomain.MODE_CLIENT)
     domain.set_trusted_ca_db(str(ca))
     domain.set_peer_authentication(SSLDomain.VERIFY_PEER_NAME, str(ca))
     return BlockingConnection(
-        artemis.guarded_url, timeout=10, ssl_domain=domain, user=guard.user, password=password
+        artemis.plain_url, timeout=10, ssl_domain=domain, user=security.user, password=password
     )
 
 
-def test_artemis_lets_in_who_knows_the_password(guarded_artemis: Artemis, guard: Guard) -> None:
+def test_artemis_lets_in_who_knows_the_password(secure_artemis: Artemis, security: Security) -> None:
     """A message goes in over TLS by the right password; a wrong one is refused."""
-    connection = amqps(guarded_artemis, guard, guard.password, guard.ca)
-    connection.create_sender("inflight.guarded").send(Message("x"))
+    connection = amqps(secure_artemis, security, security.password, security.ca)
+    connection.create_sender("inflight.secure").send(Message("x"))
     connection.close()
     with pytest.raises(ConnectionException):
-        amqps(guarded_artemis, guard, "wrong", guard.ca)
+        amqps(secure_artemis, security, "wrong", security.ca)
 
 
-def test_artemis_is_not_taken_for_another(guarded_artemis: Artemis, guard: Guard, tmp_path: Path) -> None:
+def test_artemis_is_not_taken_for_another(
+    secure_artemis: Artemis, security: Security, tmp_path: Path
+) -> None:
     """A client that trusts another authority does not go on."""
     with pytest.raises(ConnectionException):
-        amqps(guarded_artemis, guard, guard.password, Authority(tmp_path).ca)
+        amqps(secure_artemis, security, security.password, Authority(tmp_path).ca)
 
 
-def test_the_open_way_stays_open(guarded_artemis: Artemis) -> None:
+def test_the_open_way_stays_open(secure_artemis: Artemis) -> None:
     """Routers and probes without a password still come in by the other port."""
-    connection = BlockingConnection(guarded_artemis.amqp_url, timeout=10)
+    connection = BlockingConnection(secure_artemis.amqp_url, timeout=10)
     connection.create_sender("inflight.open").send(Message("x"))
     connection.close()

@@ -1,4 +1,4 @@
-"""Further ways into Kafka and Artemis, beside the open one: TLS, and a login. For tests of just that."""
+"""TLS and a login for Kafka and Artemis, beside the open listener. For tests of just that."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from collectors.config.secrets import read_password
-from deploy.embedded.supervise import secret
+from deploy.embedded.supervise import password_files
 
 
 @dataclass(frozen=True)
-class Guard:
-    """The server's certificate and key (PEM), the authority of both sides, and the one user there is."""
+class Security:
+    """Certificate and key (PEM) of the servers, the authority of both sides, and the one user."""
 
     ca: Path
     cert: Path
@@ -21,7 +21,7 @@ class Guard:
 
     @property
     def client_name(self) -> str:
-        """The subject of the certificate by which the user is known."""
+        """The subject of the user's certificate."""
         return f"CN={self.user}"
 
     @property
@@ -29,7 +29,7 @@ class Guard:
         return read_password(self.password_file)
 
     def keystore(self, directory: Path) -> Path:
-        """Key and certificate in one file, as the JVM's PEM keystores want them."""
+        """Write key and certificate into one file, as the JVM wants them, and return it."""
         path = directory / "keystore.pem"
-        secret.write(path, self.key.read_text() + self.cert.read_text())
+        password_files.write_private(path, self.key.read_text() + self.cert.read_text())
         return path

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from collectors.broker import outcome, poll
-from collectors.broker.client import Jolokia, JolokiaError
+from collectors.broker.client import JolokiaClient
 from collectors.broker.counters import Tallied, Tally
 from collectors.broker.poll import BrokerView, Choice
 from collectors.broker.schema import Product
@@ -18,9 +18,10 @@ from collectors.config.model import Broker
 from collectors.contract.telemetry import Telemetry
 from collectors.contract.topics import BROKER
 from collectors.contract.untrusted_text import clean
-from collectors.polling.context import Outlet
-from collectors.polling.poll_metrics import Result
-from collectors.polling.schedule import Pace, Stop
+from collectors.polling.context import PollContext
+from collectors.polling.errors import PollError
+from collectors.polling.poll_metrics import PollResult
+from collectors.polling.schedule import PollSchedule, Stop
 from collectors.process.trouble import Trouble
 
 _log: Final = logging.getLogger("inflight.collect")
@@ -49,19 +50,19 @@ class BrokerCollector:
         self,
         name: str,
         broker: Broker,
-        outlet: Outlet,
+        context: PollContext,
         stop: Stop,
         seen: Callable[[BrokerSeen], None] = lambda _: None,
     ) -> None:
         self.name = name
         self.tried = False  # whether a poll has come to its end, good or bad
         self._broker = broker
-        self._outlet = outlet
+        self._context = context
         self._stop = stop
         self._seen = seen
-        self._jolokia = Jolokia(broker)
-        self._excused = outlet.excuse()
-        self._pace = Pace(broker.interval / 1e9, time.monotonic())
+        self._jolokia = JolokiaClient(broker)
+        self._stood_still = context.standstill_check()
+        self._schedule = PollSchedule(broker.interval / 1e9, time.monotonic())
         self._product: Product | None = None
         self._choice = Choice()
         self._since_census = CENSUS_POLLS
@@ -72,18 +73,18 @@ class BrokerCollector:
         self._told: set[str] = set()
 
     def run(self) -> None:
-        self._outlet.polls.known(("broker", self.name))
-        while not self._stop.wait(max(0.0, self._pace.next() - time.monotonic())):
+        self._context.poll_metrics.add_target(("broker", self.name))
+        while not self._stop.wait(max(0.0, self._schedule.due_seconds - time.monotonic())):
             started = time.monotonic()
             try:
-                view = self._poll(started + self._pace.deadline_seconds)
+                view = self._poll(started + self._schedule.deadline_seconds)
                 self._succeeded(view, time.monotonic() - started)
-            except JolokiaError as error:
+            except PollError as error:
                 self._failed(error.failure, str(error), time.monotonic() - started)
             except Exception:  # noqa: BLE001 -- one broker's error must not end its watching
                 _log.exception("broker %s: an unexpected error; starting over", self.name)
                 self._failed("bad_reply", "an unexpected error", time.monotonic() - started)
-            self._outlet.polls.took(("broker", self.name), time.monotonic() - started)
+            self._context.poll_metrics.observe_seconds(("broker", self.name), time.monotonic() - started)
             self.tried = True
         self._jolokia.close()
 
@@ -91,7 +92,7 @@ class BrokerCollector:
         if self._product is None:
             self._product = poll.detected(self._jolokia.ask(poll.detection(), until))
             if self._product is None:
-                raise JolokiaError(
+                raise PollError(
                     "bad_reply",
                     f"{self._broker.jolokia} has neither Artemis' nor ActiveMQ Classic's MBeans; "
                     "is it the broker's Jolokia, or is `target` missing?",
@@ -115,12 +116,12 @@ class BrokerCollector:
         view = poll.read(asked, replies[len(searches) :], self._product, self._broker.queues, now_ns)
         if not view.one("broker"):
             self._product = None  # a backup that has no broker yet, or another product at the next start
-            raise JolokiaError("bad_reply", f"{self._broker.jolokia} has lost the broker's MBean")
+            raise PollError("bad_reply", f"{self._broker.jolokia} has lost the broker's MBean")
         self._since_census += 1
         return view
 
     def _succeeded(self, view: BrokerView, seconds: float) -> None:
-        self._excused()
+        self._stood_still()
         self._polls += 1
         tallied = self._tally.feed(view)
         interval_ns = self._broker.interval if self._last_ns is None else view.steady_ns - self._last_ns
@@ -128,7 +129,7 @@ class BrokerCollector:
         mesh = self._broker.mesh
         omitted = Counter(dict.fromkeys(("queue", "address"), 0)) + Counter(self._choice.omitted)
         omitted.update(view.omitted)
-        self._outlet.board.put(
+        self._context.cache.put(
             ("broker", self.name),
             [
                 *outcome.samples(mesh, self.name, view, tallied),
@@ -139,13 +140,13 @@ class BrokerCollector:
             ],
             STALE_INTERVALS * self._broker.interval / 1e9,
         )
-        self._outlet.polls.count(("broker", self.name), "ok", view.faults)
+        self._context.poll_metrics.count_result(("broker", self.name), "ok", view.faults)
         for record in outcome.records(
-            self._outlet.site, mesh, self.name, view, tallied, (self._polls, interval_ns)
+            self._context.site, mesh, self.name, view, tallied, (self._polls, interval_ns)
         ):
-            self._outlet.publish(BROKER, record)
+            self._context.publish(BROKER, record)
         self._tell(view, tallied)
-        self._pace.succeeded(time.monotonic())
+        self._schedule.succeeded(time.monotonic())
         self._seen(BrokerSeen(mesh, self.name, view, tallied, None, seconds, interval_ns))
 
     def _tell(self, view: BrokerView, tallied: Tallied) -> None:
@@ -162,16 +163,16 @@ class BrokerCollector:
                     note,
                 )
 
-    def _failed(self, result: Result, text: str, seconds: float) -> None:
-        if self._excused():
+    def _failed(self, result: PollResult, text: str, seconds: float) -> None:
+        if self._stood_still():
             _log.info("broker %s: %s, while this process stood still; polled again at once", self.name, text)
             return
         mesh = self._broker.mesh
-        self._outlet.board.put(("broker", self.name), [("broker_up", (mesh, self.name), 0.0)])
-        self._outlet.publish(
+        self._context.cache.put(("broker", self.name), [("broker_up", (mesh, self.name), 0.0)])
+        self._context.publish(
             BROKER,
             Telemetry(
-                site=self._outlet.site,
+                site=self._context.site,
                 mesh=mesh,
                 target=self.name,
                 entity="broker",
@@ -181,7 +182,9 @@ class BrokerCollector:
                 rows=[{"up": False, "reason": clean(text)}],
             ),
         )
-        self._pace.failed(time.monotonic())
+        self._schedule.failed(time.monotonic())
         self._trouble.tell(f"broker {self.name}: {text}")
-        self._outlet.polls.count(("broker", self.name), result)  # last: what is counted is shown and told
+        self._context.poll_metrics.count_result(
+            ("broker", self.name), result
+        )  # last: what is counted is shown and told
         self._seen(BrokerSeen(mesh, self.name, None, None, text, seconds, self._broker.interval))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from collectors.broker.poll import BrokerView, Row
-from collectors.polling.monotonic_counters import Deltas, Sums
+from collectors.polling.monotonic_counters import CounterDeltas, MonotonicSums
 
 QUEUE_COUNTERS: Final = ("added", "acknowledged", "expired", "killed")
 GC_COUNTERS: Final = ("collections", "collection_ms")
@@ -38,8 +38,8 @@ class Tally:
     """Kept for one broker, fed with each poll of it that succeeded."""
 
     def __init__(self) -> None:
-        self._deltas = Deltas()
-        self._sums: dict[str, Sums] = {}
+        self._deltas = CounterDeltas()
+        self._sums: dict[str, MonotonicSums] = {}
         self._start_ms: int | None = None
 
     def feed(self, view: BrokerView) -> Tallied:
@@ -75,8 +75,8 @@ class Tally:
         self, view: BrokerView, bean: str, row: Row, counters: tuple[str, ...], key: tuple[Any, ...]
     ) -> Counted:
         reading = tuple(max(0, row.get(name) or 0) for name in counters)
-        added = self._deltas.of((bean, key), reading)
-        sums = self._sums.setdefault(bean, Sums(len(counters), FORGET_NS))
+        added = self._deltas.increase((bean, key), reading)
+        sums = self._sums.setdefault(bean, MonotonicSums(len(counters), FORGET_NS))
         sums.add(key, added, view.steady_ns)
         totals = zip(counters, sums.get(key), strict=True)
         return Counted(

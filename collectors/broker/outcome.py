@@ -8,7 +8,7 @@ from typing import Final
 from collectors.broker.counters import Counted, Tallied
 from collectors.broker.poll import BrokerView, Row
 from collectors.contract.telemetry import Telemetry, split
-from collectors.polling.metric_cache import Sample
+from collectors.polling.metric_cache import MetricValue
 
 _QUEUE_GAUGES: Final = {
     "broker_queue_messages": "messages",
@@ -46,7 +46,7 @@ def ha_role(broker: Row) -> str:
     return "active" if broker.get("active", True) else "inactive"
 
 
-def samples(mesh: str, name: str, view: BrokerView, tallied: Tallied) -> Iterator[Sample]:
+def samples(mesh: str, name: str, view: BrokerView, tallied: Tallied) -> Iterator[MetricValue]:
     """Everything of a broker that answered."""
     b = (mesh, name)
     broker = view.one("broker")
@@ -64,7 +64,7 @@ def samples(mesh: str, name: str, view: BrokerView, tallied: Tallied) -> Iterato
         yield from _totals("broker_address_{}_messages_total", a, counted.sums)
 
 
-def _process(b: tuple[str, ...], view: BrokerView, tallied: Tallied) -> Iterator[Sample]:
+def _process(b: tuple[str, ...], view: BrokerView, tallied: Tallied) -> Iterator[MetricValue]:
     if (start_ms := view.start_ms) is not None:
         yield "broker_start_time_seconds", b, start_ms / 1000
     for metric, bean, attribute in _GAUGES:
@@ -82,13 +82,13 @@ def _process(b: tuple[str, ...], view: BrokerView, tallied: Tallied) -> Iterator
             yield "broker_jvm_gc_seconds_total", g, ms / 1000
 
 
-def _gauges(metrics: Mapping[str, str], labels: tuple[str, ...], row: Row) -> Iterator[Sample]:
+def _gauges(metrics: Mapping[str, str], labels: tuple[str, ...], row: Row) -> Iterator[MetricValue]:
     for metric, attribute in metrics.items():
         if (value := row.get(attribute)) is not None:
             yield metric, labels, float(value)
 
 
-def _totals(form: str, labels: tuple[str, ...], sums: dict[str, int | None]) -> Iterator[Sample]:
+def _totals(form: str, labels: tuple[str, ...], sums: dict[str, int | None]) -> Iterator[MetricValue]:
     for name, total in sums.items():
         if total is not None:
             yield form.format(name), labels, total

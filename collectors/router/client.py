@@ -8,11 +8,12 @@ import time
 import uuid
 from collections import deque
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from proton import SASL, Collector, Connection, Delivery, Endpoint, Event, SSLException, Transport
 
 from collectors.amqp import options as amqp
+from collectors.polling.errors import Failure, PollError
 from collectors.router.schema import DISPATCH, OWN_CONTAINER, SKUPPER, SKUPPER_PRODUCT, Flavour
 
 CREDIT: Final = 1000
@@ -26,16 +27,6 @@ _OUTCOMES: Final = {
     Delivery.MODIFIED: "modified",
 }
 
-Failure = Literal["timeout", "refused", "auth", "tls", "denied", "lost", "bad_reply"]
-
-
-class WireError(Exception):
-    """The connection cannot be had or is gone; `failure` is a word of the metric's."""
-
-    def __init__(self, failure: Failure, text: str) -> None:
-        super().__init__(text)
-        self.failure = failure
-
 
 @dataclass(frozen=True, slots=True)
 class Undelivered:
@@ -46,11 +37,11 @@ class Undelivered:
     denied: bool
 
 
-class Wire:
+class ManagementClient:
     """A connection with an anonymous sender and one dynamic reply address.
 
-    Construction blocks until all of it stands, `timeout_seconds` at the most, and raises WireError. `pump`
-    blocks until something came, and raises WireError once the connection is gone.
+    Construction blocks until all of it stands, `timeout_seconds` at the most, and raises PollError. `pump`
+    blocks until something came, and raises PollError once the connection is gone.
     """
 
     def __init__(
@@ -59,7 +50,7 @@ class Wire:
         self.where = options.url
         self.reply_to = ""
         self._incoming: deque[bytes | Undelivered] = deque()
-        self._problem: WireError | None = None
+        self._problem: PollError | None = None
         self._secure = options.tls
         self._mechanisms = options.mechanisms
         until = time.monotonic() + timeout_seconds
@@ -80,15 +71,15 @@ class Wire:
             while not (self.reply_to and self._sender.state & Endpoint.REMOTE_ACTIVE):
                 self._turn(until)
                 if time.monotonic() >= until:
-                    raise WireError(
+                    raise PollError(
                         "timeout",
                         f"{self.where} took the connection but did not answer AMQP within "
                         f"{timeout_seconds:g}s; is it a router's AMQP port?",
                     )
         except SSLException as error:
             self._release()
-            raise WireError("tls", f"{self.where}: TLS failed: {error}") from None
-        except WireError:
+            raise PollError("tls", f"{self.where}: TLS failed: {error}") from None
+        except PollError:
             self._release()
             raise
 
@@ -128,7 +119,7 @@ class Wire:
             self._connection.close()
             self._process()
             self._write()
-        except (WireError, OSError):
+        except (PollError, OSError):
             pass  # gone already
         self._release()
 
@@ -285,7 +276,7 @@ class Wire:
 
     def _fail(self, failure: Failure, text: str) -> None:
         if self._problem is None:
-            self._problem = WireError(failure, text)
+            self._problem = PollError(failure, text)
         if not self.reply_to:
             raise self._problem
 
@@ -294,11 +285,11 @@ def _connect(options: amqp.Options, timeout_seconds: float) -> socket.socket:
     try:
         connected = socket.create_connection((options.host, options.port), timeout=timeout_seconds)
     except TimeoutError:
-        raise WireError(
+        raise PollError(
             "timeout", f"{options.url} did not answer within {timeout_seconds:g}s; is a firewall in the way?"
         ) from None
     except OSError as error:
-        raise WireError(
+        raise PollError(
             "refused", f"{options.url} cannot be reached: {error.strerror or error}; is the router up?"
         ) from None
     connected.setblocking(False)

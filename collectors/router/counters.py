@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from collectors.contract.untrusted_text import matches
-from collectors.polling.monotonic_counters import Deltas, Sums
+from collectors.polling.monotonic_counters import CounterDeltas, MonotonicSums
 from collectors.router import address_names
 from collectors.router.replies import Row
 from collectors.router.snapshot import LinkGroup, RouterView, link_group
@@ -65,13 +65,13 @@ class Tally:
 
     def __init__(self, patterns: tuple[str, ...]) -> None:
         self._patterns = patterns
-        self._deltas = Deltas()
-        self._allocator_deltas = Deltas()  # which has rounds of its own: it is read less often
+        self._deltas = CounterDeltas()
+        self._allocator_deltas = CounterDeltas()  # which has rounds of its own: it is read less often
         self._sums = {
-            "total": Sums(len(TOTAL_COUNTERS), FORGET_NS),
-            "link": Sums(len(LINK_COUNTERS), FORGET_NS),
-            "address": Sums(len(ADDRESS_FLOWS), FORGET_NS),
-            "allocator": Sums(len(ALLOCATOR_COUNTERS), FORGET_NS),
+            "total": MonotonicSums(len(TOTAL_COUNTERS), FORGET_NS),
+            "link": MonotonicSums(len(LINK_COUNTERS), FORGET_NS),
+            "address": MonotonicSums(len(ADDRESS_FLOWS), FORGET_NS),
+            "allocator": MonotonicSums(len(ALLOCATOR_COUNTERS), FORGET_NS),
         }
         self._allocators: dict[str, Entry] = {}
         self._before: RouterView | None = None
@@ -82,7 +82,7 @@ class Tally:
         self._before = seen
         self._deltas.start_round(restarted=restarted)
         self._allocator_deltas.start_round(restarted=restarted)
-        added = self._deltas.of("total", _vector(seen.totals, TOTAL_COUNTERS))
+        added = self._deltas.increase("total", _vector(seen.totals, TOTAL_COUNTERS))
         self._sums["total"].add("", added, seen.steady_ns)
         links, other_links = self._links(seen)
         addresses, other_addresses = self._addresses(seen)
@@ -121,7 +121,7 @@ class Tally:
                     omitted.add(group)
                     group = _REST
                 groups[where] = group
-            added = self._deltas.of(("link", link["identity"]), _counted(link))
+            added = self._deltas.increase(("link", link["identity"]), _counted(link))
             sums.add(group, added, seen.steady_ns)
             idle = link["zero_credit_seconds"] or 0
             entry = found.get(group)
@@ -154,7 +154,7 @@ class Tally:
             if not matches(name, self._patterns) or (name not in sums and len(sums) >= MAX_GROUPS):
                 omitted.add(name)
                 name = address_names.OTHER
-            added = self._deltas.of(("address", row["key"]), _vector(row, ADDRESS_FLOWS))
+            added = self._deltas.increase(("address", row["key"]), _vector(row, ADDRESS_FLOWS))
             sums.add(name, added, seen.steady_ns)
             gauges = {"local": row["subscribers"] or 0, "remote": row["remotes"] or 0}
             _join(found, name, added, gauges)
@@ -165,7 +165,7 @@ class Tally:
         sums = self._sums["allocator"]
         found: dict[str, Entry] = {}
         for row in seen.rows("allocator"):
-            added = self._allocator_deltas.of(row["type"], _vector(row, ALLOCATOR_COUNTERS))
+            added = self._allocator_deltas.increase(row["type"], _vector(row, ALLOCATOR_COUNTERS))
             sums.add(row["type"], added, seen.steady_ns)
             _join(found, row["type"], added, {"held_bytes": (row["held"] or 0) * (row["size_bytes"] or 0)})
         _finish(found, sums)
@@ -183,7 +183,7 @@ class Tally:
                 continue
             if address_names.mobile(link["address"], seen.flavour) is None:
                 continue
-            added = self._deltas.of(("ingress", link["identity"]), tuple(histogram))
+            added = self._deltas.increase(("ingress", link["identity"]), tuple(histogram))
             for index, total in enumerate(histogram):
                 if total:
                     router = routers.get(index, "_unknown")
@@ -233,6 +233,6 @@ def _leave_out_own(links: Mapping[LinkGroup, Entry], seen: RouterView) -> None:
                 entry.gauges[name] = max(0, entry.gauges[name] - seen.own)
 
 
-def _finish(found: dict[Any, Entry], sums: Sums) -> None:
+def _finish(found: dict[Any, Entry], sums: MonotonicSums) -> None:
     for group, entry in found.items():
         entry.sums = sums.get(group)

@@ -1,4 +1,4 @@
-"""A poll over a wire: the loop that both ends of it share."""
+"""A poll over a client: the loop that both ends of it share."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ import time
 from collections.abc import Callable
 
 from collectors.amqp import management
-from collectors.router.client import Undelivered, Wire
+from collectors.router.client import ManagementClient, Undelivered
 from collectors.router.poll import Poll
 
 
-def poll_once(wire: Wire, poll: Poll, deadline: float, stopped: Callable[[], bool] = lambda: False) -> Poll:
-    """Blocks until all is answered, or the deadline of time.monotonic(); raises WireError."""
+def poll_once(
+    client: ManagementClient, poll: Poll, deadline: float, stopped: Callable[[], bool] = lambda: False
+) -> Poll:
+    """Blocks until all is answered, or the deadline of time.monotonic(); raises PollError."""
     while not poll.done and not stopped() and (now := time.monotonic()) < deadline:
-        for tag, request in poll.take(time.monotonic_ns(), wire.credit):
-            wire.send(tag, management.encode(request, tag, wire.reply_to))
+        for tag, request in poll.take(time.monotonic_ns(), client.credit):
+            client.send(tag, management.encode(request, tag, client.reply_to))
         wake_ns = poll.next_wake_ns()
         until = deadline if wake_ns is None else max(now, min(deadline, wake_ns / 1e9))
-        for came in wire.pump(until):
+        for came in client.pump(until):
             if isinstance(came, Undelivered):
                 poll.undelivered(came.tag, came.outcome, denied=came.denied, now_ns=time.monotonic_ns())
             else:

@@ -13,7 +13,7 @@ from typing import Final
 
 from collectors.config.model import Mesh
 from collectors.contract.topics import ROUTER
-from collectors.polling.context import Outlet
+from collectors.polling.context import PollContext
 from collectors.router import metrics, records
 from collectors.router.counters import Tallied, Tally
 from collectors.router.eyes import CutOff, Eyes
@@ -76,10 +76,10 @@ class MeshView:
 class MeshState:
     """Fed by the collector, from a thread for each URL."""
 
-    def __init__(self, name: str, mesh: Mesh, outlet: Outlet, seen: Callable[[MeshView], None]) -> None:
+    def __init__(self, name: str, mesh: Mesh, context: PollContext, seen: Callable[[MeshView], None]) -> None:
         self._name = name
         self._mesh = mesh
-        self._outlet = outlet
+        self._context = context
         self._seen = seen
         self._lock = threading.Lock()
         self._watched: dict[str, Watched] = {}
@@ -108,7 +108,9 @@ class MeshState:
                     watched.heard_ns = steady_ns
                 if not asked.whole:
                     continue
-                self._outlet.polls.count(("router", f"{self._name}/{router}"), asked.result, asked.faults)
+                self._context.poll_metrics.count_result(
+                    ("router", f"{self._name}/{router}"), asked.result, asked.faults
+                )
                 if asked.failure is None and self._eyes.polls(eye, router):
                     self._answered(router, asked, watched, seen, steady_ns)
             self._tell(poll)
@@ -129,11 +131,11 @@ class MeshState:
             for router, watched in self._watched.items():
                 self._down(router, watched, reasons, seen)
             seen.graph.routers = dict.fromkeys(seen.down, False)
-            board = [("router_up", (self._name, router), 0.0) for router in seen.down]
-            self._outlet.board.put(
-                self._name, [("mesh_up", (self._name,), 0.0), *metrics.of_urls(self._name, seen.urls), *board]
+            down = [("router_up", (self._name, router), 0.0) for router in seen.down]
+            self._context.cache.put(
+                self._name, [("mesh_up", (self._name,), 0.0), *metrics.of_urls(self._name, seen.urls), *down]
             )
-            self._outlet.publish(ROUTER, records.of_mesh(self._outlet.site, seen, self._polls))
+            self._context.publish(ROUTER, records.of_mesh(self._context.site, seen, self._polls))
             self._seen(seen)
 
     def _judge(self, seen: MeshView, steady_ns: int) -> None:
@@ -158,8 +160,8 @@ class MeshState:
 
     def _publish(self, seen: MeshView) -> None:
         self._polls += 1
-        for record in records.records(self._outlet.site, seen, self._polls):
-            self._outlet.publish(ROUTER, record)
+        for record in records.records(self._context.site, seen, self._polls):
+            self._context.publish(ROUTER, record)
         self._seen(seen)
 
     def _watch(self, router: str, asked: Asked) -> Watched:
@@ -168,7 +170,7 @@ class MeshState:
             watched = self._watched[router] = Watched(
                 asked.kind, asked.flavour, Tally(self._mesh.addresses), 0
             )
-            self._outlet.polls.known(("router", f"{self._name}/{router}"))
+            self._context.poll_metrics.add_target(("router", f"{self._name}/{router}"))
         return watched
 
     def _answered(self, router: str, asked: Asked, watched: Watched, seen: MeshView, steady_ns: int) -> None:
@@ -210,14 +212,14 @@ class MeshState:
         watched.view = watched.tallied = watched.cut_off = None
         watched.failure = reason
         seen.down[router] = reason
-        self._outlet.board.drop((self._name, router))
+        self._context.cache.drop((self._name, router))
 
     def _forget_silent(self, steady_ns: int) -> None:
         for router in [r for r, w in self._watched.items() if steady_ns - w.heard_ns > FORGET_NS]:
             del self._watched[router]
             self._eyes.forget(router)
-            self._outlet.board.drop((self._name, router))
-            self._outlet.polls.forget(("router", f"{self._name}/{router}"))
+            self._context.cache.drop((self._name, router))
+            self._context.poll_metrics.remove_target(("router", f"{self._name}/{router}"))
 
     def _tell(self, poll: Poll) -> None:
         """Each kind of fault once, and once more only when a thousand others came between."""
@@ -234,7 +236,7 @@ class MeshState:
 
     def _show(self, seen: MeshView, omitted_routers: int) -> None:
         for_seconds = STALE_INTERVALS * self._mesh.interval / 1e9
-        board = self._outlet.board
+        cache = self._context.cache
         omitted = {"router": omitted_routers, "link_group": 0, "address": 0}
         for router, found in seen.views.items():
             tallied = seen.tallied[router]
@@ -242,12 +244,12 @@ class MeshState:
                 omitted[entity] += count
             if router not in seen.polled:
                 continue
-            board.put(
+            cache.put(
                 (self._name, router),
                 functools.partial(metrics.of_router, self._name, found, tallied, self._mesh.links),
                 for_seconds,
             )
-        board.put(
+        cache.put(
             self._name,
             [
                 ("mesh_up", (self._name,), 1.0),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from collectors.contract.untrusted_text import matches
-from collectors.polling.metric_cache import Sample
+from collectors.polling.metric_cache import MetricValue
 from collectors.router import address_names
 from collectors.router.counters import (
     ADDRESS_FLOWS,
@@ -51,7 +51,9 @@ _ALLOCATOR_GAUGES: Final = {
 }
 
 
-def of_router(mesh: str, seen: RouterView, tallied: Tallied, single: tuple[str, ...]) -> Iterator[Sample]:
+def of_router(
+    mesh: str, seen: RouterView, tallied: Tallied, single: tuple[str, ...]
+) -> Iterator[MetricValue]:
     """Everything of one router that answered; `single` are patterns of links to tell one by one."""
     r = (mesh, seen.router)
     yield "router_info", (*r, seen.flavour, seen.version, seen.mode), 1
@@ -72,7 +74,7 @@ def of_router(mesh: str, seen: RouterView, tallied: Tallied, single: tuple[str, 
             yield metric, (*r, name), up
 
 
-def _totals(r: tuple[str, ...], seen: RouterView, entry: Entry) -> Iterator[Sample]:
+def _totals(r: tuple[str, ...], seen: RouterView, entry: Entry) -> Iterator[MetricValue]:
     sums = dict(zip(TOTAL_COUNTERS, entry.sums, strict=True))
     yield from _counted("router_outcomes_total", r, OUTCOMES, [sums[name] for name in OUTCOMES])
     yield from _counted("router_deliveries_total", r, FLOWS, [sums[name] for name in FLOWS])
@@ -88,7 +90,7 @@ def _totals(r: tuple[str, ...], seen: RouterView, entry: Entry) -> Iterator[Samp
     yield "router_blocked_links", r, seen.totals.get("blocked_links") or 0
 
 
-def _link(labels: tuple[str, ...], entry: Entry) -> Iterator[Sample]:
+def _link(labels: tuple[str, ...], entry: Entry) -> Iterator[MetricValue]:
     sums = dict(zip(LINK_COUNTERS, entry.sums, strict=True))
     yield "router_link_deliveries_total", labels, sums["deliveries"]
     yield from _counted("router_link_outcomes_total", labels, OUTCOMES, [sums[name] for name in OUTCOMES])
@@ -99,7 +101,7 @@ def _link(labels: tuple[str, ...], entry: Entry) -> Iterator[Sample]:
             yield metric, labels, entry.gauges[gauge]
 
 
-def _links_one_by_one(r: tuple[str, ...], seen: RouterView, single: tuple[str, ...]) -> Iterator[Sample]:
+def _links_one_by_one(r: tuple[str, ...], seen: RouterView, single: tuple[str, ...]) -> Iterator[MetricValue]:
     wanted = [row for row in seen.rows("link") if row["name"] and matches(row["name"], single)]
     for row in wanted[:MAX_NAMED]:
         key = row["address"] or ""
@@ -119,7 +121,7 @@ def _links_one_by_one(r: tuple[str, ...], seen: RouterView, single: tuple[str, .
             yield "router_single_link_outcomes_total", (*labels, outcome), row[outcome] or 0
 
 
-def _allocators(r: tuple[str, ...], seen: RouterView, entries: Mapping[str, Entry]) -> Iterator[Sample]:
+def _allocators(r: tuple[str, ...], seen: RouterView, entries: Mapping[str, Entry]) -> Iterator[MetricValue]:
     """The largest by what threads hold, and the sum of the rest."""
     rows = {row["type"]: row for row in seen.rows("allocator")}
     ranked = sorted(entries, key=lambda kind: (-entries[kind].gauges["held_bytes"], kind))
@@ -136,7 +138,7 @@ def _allocators(r: tuple[str, ...], seen: RouterView, entries: Mapping[str, Entr
         yield "router_allocator_held_objects", (*r, address_names.OTHER), held
 
 
-def _allocator_counters(labels: tuple[str, ...], sums: tuple[int, ...]) -> Iterator[Sample]:
+def _allocator_counters(labels: tuple[str, ...], sums: tuple[int, ...]) -> Iterator[MetricValue]:
     values = dict(zip(ALLOCATOR_COUNTERS, sums, strict=True))
     yield "router_allocator_heap_allocated_objects_total", labels, values["heap_allocated"]
     yield "router_allocator_heap_freed_objects_total", labels, values["heap_freed"]
@@ -144,7 +146,7 @@ def _allocator_counters(labels: tuple[str, ...], sums: tuple[int, ...]) -> Itera
     yield "router_allocator_rebalanced_batches_total", (*labels, "global"), values["to_global"]
 
 
-def _census(r: tuple[str, ...], seen: RouterView) -> Iterator[Sample]:
+def _census(r: tuple[str, ...], seen: RouterView) -> Iterator[MetricValue]:
     for metric, entity, columns in (
         ("router_links", "link", ("type", "direction", "status")),
         ("router_connections", "connection", ("role", "direction", "status")),
@@ -168,12 +170,12 @@ def _states(seen: RouterView, entity: str, good: str) -> Iterator[tuple[str, flo
 
 def _counted(
     metric: str, labels: tuple[str, ...], kinds: Iterable[str], sums: Iterable[int]
-) -> Iterator[Sample]:
+) -> Iterator[MetricValue]:
     for kind, value in zip(kinds, sums, strict=True):
         yield metric, (*labels, kind), value
 
 
-def of_mesh(mesh: str, graph: Graph, between: Mapping[tuple[str, str], int]) -> Iterator[Sample]:
+def of_mesh(mesh: str, graph: Graph, between: Mapping[tuple[str, str], int]) -> Iterator[MetricValue]:
     """The graph, what is wrong with it, and who talks to whom."""
     for edge in graph.edges:
         labels = (mesh, edge.pair.id, *edge.pair)
@@ -188,13 +190,13 @@ def of_mesh(mesh: str, graph: Graph, between: Mapping[tuple[str, str], int]) -> 
         yield "router_up", (mesh, router), float(up)
 
 
-def of_urls(mesh: str, urls: Mapping[str, str | None]) -> Iterator[Sample]:
+def of_urls(mesh: str, urls: Mapping[str, str | None]) -> Iterator[MetricValue]:
     """Through which URLs something is seen."""
     for url, failure in urls.items():
         yield "mesh_url_up", (mesh, url), float(failure is None)
 
 
-def of_cut_off(mesh: str, cut_off: Mapping[str, CutOff]) -> Iterator[Sample]:
+def of_cut_off(mesh: str, cut_off: Mapping[str, CutOff]) -> Iterator[MetricValue]:
     """Routers that are up, and to which there is no way from another one."""
     for router, found in cut_off.items():
         yield "router_cut_off", (mesh, router, found.origin), 1.0

@@ -18,7 +18,7 @@ from rich.console import Console
 from collectors.broker.collector import BrokerSeen
 from collectors.config.model import MECHANISMS, Config
 from collectors.router.mesh import MeshView
-from collectors.runner import Fleet
+from collectors.runner import CollectorRunner
 from deploy import logs
 from deploy.errors import Problem
 from deploy.options import check_login, load_config
@@ -179,14 +179,14 @@ def _look(config: Config, timeout: float, *, one_mesh: bool) -> Status:
         found = [views.get(_target(view)) for view in unseen]
         return all(got and (got[-1].failure or _known(got)) for got in found)
 
-    fleet = Fleet(config, CollectorRegistry(), seen=seen)
-    fleet.start()
+    runner = CollectorRunner(config, CollectorRegistry(), seen=seen)
+    runner.start()
     deadline = time.monotonic() + timeout
     with changed:
         while not enough() and (left := deadline - time.monotonic()) > 0:
             changed.wait(left)
         newest = [views.get(_target(view), [view])[-1] for view in unseen]
-    fleet.close(seconds=1.0)
+    runner.close(seconds=1.0)
     return status(
         [view for view in newest if isinstance(view, MeshView)],
         [view for view in newest if isinstance(view, BrokerSeen)],

@@ -8,9 +8,10 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from collectors.broker import object_names, poll, schema
-from collectors.broker.client import Jolokia, JolokiaError, Read
+from collectors.broker.client import JolokiaClient, Read
 from collectors.config import paths
 from collectors.config.model import Broker, Config
+from collectors.polling.errors import PollError
 from deploy.live_check import fixes
 from deploy.live_check.result import Checked
 
@@ -27,7 +28,7 @@ def check_brokers(config: Config) -> Iterator[Checked]:
 
 def _check(config: Config, name: str, broker: Broker) -> Iterator[Checked]:
     what = f"broker {name} at {broker.jolokia}"
-    client = Jolokia(broker)
+    client = JolokiaClient(broker)
     until = time.monotonic() + _SECONDS
     addresses = sorted({path.receive_address for path in paths.resolve(config).values() if path.via == name})
     try:
@@ -41,7 +42,7 @@ def _check(config: Config, name: str, broker: Broker) -> Iterator[Checked]:
         view = poll.read(asked, client.ask([i.request for i in asked], until), product, broker.queues, (0, 0))
         queues = [_queue(address) for address in addresses] if product is schema.ARTEMIS else []
         settings = client.ask(queues, until) if queues else []
-    except JolokiaError as error:
+    except PollError as error:
         parts = urlsplit(broker.jolokia)
         fix = fixes.of_broker(error.failure, name, f"{parts.scheme}://{parts.hostname}")
         yield fixes.failed(what, str(error), fix)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from collectors.polling.poll_metrics import Result
+from collectors.polling.poll_metrics import PollResult
 from deploy.live_check.result import Checked
 
 RIGHTS: Final = "deploy/rights/README.md has the whole of it"
@@ -21,14 +21,14 @@ _BY_RESULT: Final[dict[str, str]] = {
 }
 
 
-def of_mesh(result: Result) -> str:
+def of_mesh(result: PollResult) -> str:
     """For a router that cannot be asked."""
     if result == "denied":
         return f"in the vhost policy, for the group of this user:\n{management_policy()}\n{RIGHTS}"
     return _BY_RESULT.get(result, "")
 
 
-def of_broker(result: Result, name: str, origin: str) -> str:
+def of_broker(result: PollResult, name: str, origin: str) -> str:
     """For a broker whose Jolokia cannot be asked."""
     if result == "denied":
         return (

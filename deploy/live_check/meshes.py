@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from collectors.amqp import options
 from collectors.config.model import Config, Mesh
 from collectors.config.secrets import SecretError
-from collectors.router.client import Wire, WireError
+from collectors.polling.errors import PollError
+from collectors.router.client import ManagementClient
 from collectors.router.exchange import poll_once
 from collectors.router.poll import Poll
 from collectors.router.snapshot import view
@@ -29,12 +30,12 @@ def check_meshes(config: Config) -> Iterator[Checked]:
 
 def _check(what: str, mesh: Mesh, url: str) -> Iterator[Checked]:
     try:
-        wire = Wire(options.options(url, mesh.tls, mesh.login(url)), _SECONDS)
+        client = ManagementClient(options.options(url, mesh.tls, mesh.login(url)), _SECONDS)
         try:
-            polled = poll_once(wire, Poll(wire.guess, {}, itertools.count()), time.monotonic() + _SECONDS)
+            polled = poll_once(client, Poll(client.guess, {}, itertools.count()), time.monotonic() + _SECONDS)
         finally:
-            wire.close()
-    except WireError as error:
+            client.close()
+    except PollError as error:
         yield fixes.failed(what, str(error), fixes.of_mesh(error.failure))
         return
     except (options.AmqpOptionsError, SecretError) as error:

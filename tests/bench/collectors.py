@@ -33,13 +33,13 @@ from _watched import (
 from collectors.amqp import management, options
 from collectors.broker import poll as reading
 from collectors.broker import schema as broker_schema
-from collectors.broker.client import Jolokia, Read
+from collectors.broker.client import JolokiaClient, Read
 from collectors.config.model import Broker, Mesh, Queues
-from collectors.polling.context import Outlet
-from collectors.polling.metric_cache import Board
-from collectors.polling.poll_metrics import Polls
+from collectors.polling.context import PollContext
+from collectors.polling.metric_cache import MetricCache
+from collectors.polling.poll_metrics import PollMetrics
 from collectors.router import poll as poll_module
-from collectors.router.client import Wire
+from collectors.router.client import ManagementClient
 from collectors.router.exchange import poll_once
 from collectors.router.mesh import MeshState
 from collectors.router.schema import DISPATCH, Flavour
@@ -77,18 +77,20 @@ def _mesh() -> dict[str, float]:
 
 def _polls(url: str) -> dict[str, float]:
     """As the collector does it: poll, tally, samples, records."""
-    registry, board, polls = CollectorRegistry(), Board(), Polls()
-    registry.register(board)
+    registry, cache = CollectorRegistry(), MetricCache()
+    registry.register(cache)
     sizes: list[int] = []
-    outlet = Outlet("bench", board, polls, lambda _topic, record: sizes.append(len(record.encode())))
-    state = MeshState("bench", Mesh(urls=(url,), interval="60s"), outlet, lambda _view: None)
-    wire = Wire(options.options(url), 10)
+    context = PollContext(
+        "bench", cache, PollMetrics(), lambda _topic, record: sizes.append(len(record.encode()))
+    )
+    state = MeshState("bench", Mesh(urls=(url,), interval="60s"), context, lambda _view: None)
+    client = ManagementClient(options.options(url), 10)
     tags = itertools.count()
     walls, answers, cpus = [], [], []
     for number in range(POLLS + 1):
         sizes.clear()
         began, cpu = time.perf_counter(), time.process_time()
-        polled = poll_once(wire, state.begin(DISPATCH, tags), time.monotonic() + 60)
+        polled = poll_once(client, state.begin(DISPATCH, tags), time.monotonic() + 60)
         answered = time.perf_counter()
         state.end(polled, time.time_ns(), time.monotonic_ns())
         if number:  # the first one has the server make its replies
@@ -98,9 +100,9 @@ def _polls(url: str) -> dict[str, float]:
         failed = [asked.failure for asked in polled.asked.values() if asked.failure]
         if len(polled.asked) != ROUTERS or failed:
             raise RuntimeError(f"{len(polled.asked)} routers of {ROUTERS}, failures: {failed[:3]}")
-    wire.close()
+    client.close()
     began, cpu = time.perf_counter(), time.process_time()
-    text = board.render()
+    text = cache.render()
     scrape, scrape_cpu = time.perf_counter() - began, time.process_time() - cpu
     cpu = time.process_time()
     generate_latest(registry)
@@ -135,10 +137,10 @@ def _bytes(url: str) -> dict[str, float]:
     )
     found = {}
     for name, flavour in (("named", DISPATCH), ("all", everything)):
-        wire = Wire(options.options(url), 10)
+        client = ManagementClient(options.options(url), 10)
         polled = _Counting(flavour, {}, itertools.count())
-        poll_once(wire, polled, time.monotonic() + 60)
-        wire.close()
+        poll_once(client, polled, time.monotonic() + 60)
+        client.close()
         found[f"mesh_reply_bytes_{name}"] = float(polled.received_bytes)
     return found
 
@@ -157,10 +159,10 @@ class _Keeping(poll_module.Poll):
 
 def _reading(url: str) -> float:
     """CPU time of reading a whole poll's replies: proton's messages against ours."""
-    wire = Wire(options.options(url), 10)
+    client = ManagementClient(options.options(url), 10)
     polled = _Keeping(DISPATCH)
-    poll_once(wire, polled, time.monotonic() + 60)
-    wire.close()
+    poll_once(client, polled, time.monotonic() + 60)
+    client.close()
     ratios = []
     for _ in range(ROUNDS):
         began = time.process_time()
@@ -180,10 +182,10 @@ def _one_by_one(url: str) -> float:
     window, patience = poll_module.WINDOW, poll_module.PATIENCE_NS
     poll_module.WINDOW, poll_module.PATIENCE_NS = 1, 1 << 62  # type: ignore[misc]  # for this measurement
     try:
-        wire = Wire(options.options(url), 10)
+        client = ManagementClient(options.options(url), 10)
         began = time.perf_counter()
-        poll_once(wire, poll_module.Poll(DISPATCH, {}, itertools.count()), time.monotonic() + 300)
-        wire.close()
+        poll_once(client, poll_module.Poll(DISPATCH, {}, itertools.count()), time.monotonic() + 300)
+        client.close()
         return time.perf_counter() - began
     finally:
         poll_module.WINDOW, poll_module.PATIENCE_NS = window, patience  # type: ignore[misc]  # as above
@@ -211,7 +213,7 @@ def _config(artemis: Artemis, queues: str = "bench.*", limit: int = 10 * QUEUES)
 
 def _broker(artemis: Artemis) -> dict[str, float]:
     broker = _config(artemis)
-    client = Jolokia(broker)
+    client = JolokiaClient(broker)
     asked = reading.requests(broker_schema.ARTEMIS, broker.queues, reading.Choice())
     walls, cpus = [], []
     for number in range(ROUNDS + 1):

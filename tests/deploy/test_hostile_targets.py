@@ -27,9 +27,9 @@ from collectors.config.load import parse
 from collectors.config.model import Mesh, Queues
 from collectors.contract.telemetry import Telemetry
 from collectors.contract.topics import BROKER, ROUTER, Topic
-from collectors.polling.context import Outlet
-from collectors.polling.metric_cache import Board
-from collectors.polling.poll_metrics import Polls
+from collectors.polling.context import PollContext
+from collectors.polling.metric_cache import MetricCache
+from collectors.polling.poll_metrics import PollMetrics
 from collectors.router import schema
 from collectors.router.mesh import MeshState
 from deploy.parts.in_process import InProcess
@@ -65,17 +65,17 @@ class Process:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self.board = Board()
+        self.cache = MetricCache()
         self.exporter = Exporter(CONFIG, self.registry, lambda: AT_NS)
         self._books = InProcess(CONFIG, self.exporter)
-        self.outlet = Outlet("here", self.board, Polls(), self.publish)
+        self.context = PollContext("here", self.cache, PollMetrics(), self.publish)
 
     def publish(self, topic: Topic, record: Telemetry) -> None:
         self._books.telemetry(topic, record)
 
     def shown(self) -> dict[str, Any]:
         """All of it can be written down, in numbers that there are."""
-        for family in text_string_to_metric_families(self.board.render()):
+        for family in text_string_to_metric_families(self.cache.render()):
             assert all(math.isfinite(sample.value) for sample in family.samples)
         text = json.dumps(snapshot(self.exporter), allow_nan=False, ensure_ascii=False)
         state: dict[str, Any] = json.loads(text.encode())
@@ -129,7 +129,7 @@ def test_a_brokers_values(changes: list[tuple[tuple[Any, ...], Any]]) -> None:
     for number in range(2):
         view = reading.read(asked, answers, ARTEMIS, Queues(), (AT_NS, number * 10**9))
         tallied = tally.feed(view)
-        process.board.put("b", outcome.samples("prod", "b", view, tallied))
+        process.cache.put("b", outcome.samples("prod", "b", view, tallied))
         for record in outcome.records("here", "prod", "b", view, tallied, (number, 10**9)):
             process.publish(BROKER, record)
     process.shown()
@@ -158,7 +158,7 @@ def test_a_routers_values(changes: list[tuple[str, int, int, Any]]) -> None:
             cells = results[row % len(results)]
             cells[column % len(cells)] = odd
     process, tags = Process(), itertools.count()
-    state = MeshState("prod", Mesh.model_validate({"urls": "amqp://r"}), process.outlet, lambda _: None)
+    state = MeshState("prod", Mesh.model_validate({"urls": "amqp://r"}), process.context, lambda _: None)
     for number in range(2):
         poll = state.begin(schema.DISPATCH, tags)
         while requests := poll.take(0, 1_000):

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from jolokia import FakeJolokia
 
 from collectors.broker import schema
-from collectors.broker.client import Jolokia, Search
+from collectors.broker.client import JolokiaClient, Search
 from collectors.config import load
 from collectors.config.model import Broker, Config
 from deploy.commands.check import command
@@ -151,7 +151,7 @@ def test_a_durable_subscription_is_looked_at_and_left_alone(artemis: Artemis) ->
     assert login.ok
     assert path.ok, path.text
     assert "no message was sent" in path.text
-    client = Jolokia(
+    client = JolokiaClient(
         Broker.model_validate({"jolokia": artemis.jolokia_url, "origin": artemis.origin, **auth(artemis)})
     )
     pattern = schema.ARTEMIS.queue.pattern.format(queue="*")

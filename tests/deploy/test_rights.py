@@ -15,7 +15,7 @@ from proton import Message
 from proton.utils import BlockingConnection, LinkDetached
 
 from collectors.broker import poll, schema
-from collectors.broker.client import Jolokia
+from collectors.broker.client import JolokiaClient
 from collectors.config.model import Broker
 from deploy.live_check.fixes import management_policy, path_policy
 
@@ -73,7 +73,7 @@ def post(broker: Artemis, request: dict[str, Any]) -> int:
 @pytest.mark.e2e
 def test_the_collector_may_read_all_it_wants(fenced: Artemis) -> None:
     """Every MBean it asks for, and the names of all queues."""
-    client, until = Jolokia(config(fenced)), time.monotonic() + 20
+    client, until = JolokiaClient(config(fenced)), time.monotonic() + 20
     product = poll.detected(client.ask(poll.detection(), until))
     assert product is schema.ARTEMIS
     asked = poll.requests(product, config(fenced).queues, poll.Choice())

@@ -10,7 +10,7 @@ import pytest
 from helpers import optional, wait_until
 
 from collectors.broker import poll, schema
-from collectors.broker.client import Jolokia
+from collectors.broker.client import JolokiaClient
 from collectors.config.model import Broker
 from deploy.errors import Problem
 
@@ -39,7 +39,7 @@ def test_every_attribute_of_the_table_is_there(classic: Classic) -> None:
     """None is missing, none of another type, and it is told from an Artemis."""
     classic.send("orders", 1)
     broker = Broker.model_validate({"jolokia": classic.jolokia_url})
-    client, until = Jolokia(broker), time.monotonic() + 20
+    client, until = JolokiaClient(broker), time.monotonic() + 20
     product = poll.detected(client.ask(poll.detection(), until))
     assert product is schema.CLASSIC
     asked = poll.requests(product, broker.queues, poll.Choice())

@@ -26,7 +26,7 @@ class Watching:
     def __init__(self, make: Make, kind: str, name: str, labels: dict[str, str]) -> None:
         self._kind, self._name, self._labels = kind, name, labels
         self.registry = CollectorRegistry()
-        self.views: list[Any] = []
+        self.statuses: list[Any] = []
         self.records: list[tuple[Topic, Telemetry]] = []
         cache, poll_metrics = MetricCache(), PollMetrics()
         self.registry.register(cache)
@@ -35,7 +35,9 @@ class Watching:
         context = PollContext(
             "here", cache, poll_metrics, lambda topic, record: self.records.append((topic, record))
         )
-        self._thread = threading.Thread(target=make(context, self.stop, self.views.append).run, daemon=True)
+        self._thread = threading.Thread(
+            target=make(context, self.stop, self.statuses.append).run, daemon=True
+        )
         self._thread.start()
 
     def value(self, metric: str, /, **labels: str) -> float | None:

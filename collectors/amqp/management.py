@@ -73,7 +73,7 @@ def _asked(flavour: Flavour | None, entity: Entity | None, offset: int, *, named
         properties |= {"operation": "QUERY", "entityType": flavour.prefix + entity.type}
         if entity.paged:
             properties |= {"count": schema.PAGE, "offset": offset}
-        message.body = {"attributeNames": [column.wire for column in entity.columns] if named else []}
+        message.body = {"attributeNames": [column.wire for column in entity.attributes] if named else []}
     else:
         properties["operation"] = "GET-MGMT-NODES"
     data = bytes(message.encode())

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from collectors.contract.untrusted_text import MAX_TEXT, clean
-from collectors.router.schema import ALWAYS_TOLD, Column, Entity, Type
+from collectors.contract.untrusted_text import MAX_TEXT, encodable
+from collectors.polling.attributes import Attribute, Type
+from collectors.router.schema import ALWAYS_TOLD, Entity
 
 Row = dict[str, Any]
 
@@ -65,8 +66,8 @@ def parse(entity: Entity, body: Any, *, named: bool = True) -> Table:
     if not isinstance(names, list) or not isinstance(results, list):
         raise BadReply("shape", f"the reply for {entity.type} is no map of attributeNames and results")
     table = Table(came=len(results))
-    wanted = {column.wire: column for column in entity.columns}
-    places: list[tuple[int, Column]] = []
+    wanted = {column.wire: column for column in entity.attributes}
+    places: list[tuple[int, Attribute]] = []
     for place, wire in enumerate(name if isinstance(name, str) else None for name in names):
         column = wanted.pop(wire, None) if wire is not None else None
         if column:
@@ -94,7 +95,7 @@ def parse(entity: Entity, body: Any, *, named: bool = True) -> Table:
 
 
 def _wire(entity: Entity, name: str) -> str:
-    return next(column.wire for column in entity.columns if column.name == name)
+    return next(column.wire for column in entity.attributes if column.name == name)
 
 
 def _column(values: Sequence[Any], kind: Type, faults: Counter[str]) -> Sequence[Any]:
@@ -130,7 +131,7 @@ def _number(value: Any) -> int:
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError
-    return clean(value)
+    return encodable(value)
 
 
 def _flag(value: Any) -> bool:

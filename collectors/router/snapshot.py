@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from collectors.contract.untrusted_text import matches
 from collectors.router import address_names
-from collectors.router.poll import Asked
+from collectors.router.poll import AskedRouter
 from collectors.router.replies import Row, Table
 from collectors.router.schema import OWN_CONTAINER, FlavourName
 
@@ -26,7 +26,7 @@ class LinkGroup(NamedTuple):
 
 
 @dataclass(slots=True)
-class RouterView:
+class RouterSnapshot:
     """What a router said in one poll; `steady_ns`, when it did, is of a clock that does not step."""
 
     router: str
@@ -54,7 +54,9 @@ class RouterView:
         return self.tables.get(entity, [])
 
 
-def view(asked: Asked, at_ns: int, steady_ns: int, before: Mapping[str, Table] | None = None) -> RouterView:
+def take_snapshot(
+    asked: AskedRouter, at_ns: int, steady_ns: int, before: Mapping[str, Table] | None = None
+) -> RouterSnapshot:
     """From a router's answered tables; call it only where the result is ok. `steady_ns` is the poll's end.
 
     `before` are those of an earlier poll, for the entities that were not asked for in this one.
@@ -64,7 +66,7 @@ def view(asked: Asked, at_ns: int, steady_ns: int, before: Mapping[str, Table] |
     metrics = asked.tables.get("metrics")
     totals = metrics.rows[0] if metrics and metrics.rows else who
     router = who["id"]
-    seen = RouterView(
+    seen = RouterSnapshot(
         router=router,
         flavour=asked.flavour.name,
         mode=who.get("mode") or "unknown",
@@ -104,7 +106,7 @@ def _peer(connection: Row, connectors: dict[tuple[str | None, str | None], str])
     return ""
 
 
-def link_group(seen: RouterView, link: Row, patterns: tuple[str, ...]) -> LinkGroup:
+def link_group(seen: RouterSnapshot, link: Row, patterns: tuple[str, ...]) -> LinkGroup:
     """Where a link belongs; addresses that no pattern wants are summed as `_other`."""
     key = link["address"]
     address = address_names.NONE

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from collectors.router.snapshot import RouterView
+from collectors.router.snapshot import RouterSnapshot
 
 REMEMBER_NS: Final = 900_000_000_000  # a link that went is told as down for so long
 MAX_EDGES: Final = 10_000  # links that are known at a time; others are left out
@@ -70,7 +70,7 @@ class Topology:
         self._expected = {parse_expected(text) for text in expect}
         self._seen_ns: dict[Pair, int] = {}
 
-    def feed(self, views: Mapping[str, RouterView], down: Iterable[str], steady_ns: int) -> Graph:
+    def feed(self, views: Mapping[str, RouterSnapshot], down: Iterable[str], steady_ns: int) -> Graph:
         """The graph of these routers, and of those that did not answer."""
         links = _links(views)
         costs = _costs(views)
@@ -87,7 +87,7 @@ class Topology:
             self._differences(views, links),
         )
 
-    def _differences(self, views: Mapping[str, RouterView], links: set[Pair]) -> Differences:
+    def _differences(self, views: Mapping[str, RouterSnapshot], links: set[Pair]) -> Differences:
         if not self._expected:
             return Differences()
         named = {router for p in self._expected for router in p}
@@ -102,7 +102,7 @@ class Topology:
         )
 
 
-def _links(views: Mapping[str, RouterView]) -> set[Pair]:
+def _links(views: Mapping[str, RouterSnapshot]) -> set[Pair]:
     """Where both ends could be asked both must see the link; otherwise the one that answered is believed."""
     told = {router: _neighbours(seen, router) for router, seen in views.items()}
     found = {
@@ -118,13 +118,13 @@ def _links(views: Mapping[str, RouterView]) -> set[Pair]:
     return found
 
 
-def _neighbours(seen: RouterView, router: str) -> set[str]:
+def _neighbours(seen: RouterSnapshot, router: str) -> set[str]:
     own = next((row["neighbours"] for row in seen.rows("node") if row["id"] == router), None) or ()
     edges = (row["container"] for row in seen.rows("connection") if row["role"] == "edge")
     return {*own, *(container for container in edges if container)}
 
 
-def _costs(views: Mapping[str, RouterView]) -> dict[Pair, int]:
+def _costs(views: Mapping[str, RouterSnapshot]) -> dict[Pair, int]:
     """A node's cost is that of the whole path; with no next hop the path is the link."""
     found: dict[Pair, int] = {}
     for router, seen in views.items():

@@ -14,8 +14,9 @@ from pathlib import Path
 
 from collectors.amqp import options
 from collectors.broker import poll as reading
-from collectors.broker import schema as broker_schema
 from collectors.broker.client import JolokiaClient, Read
+from collectors.broker.products import ARTEMIS
+from collectors.broker.replies import read_replies
 from collectors.config.model import Broker, Mesh
 from collectors.polling.context import PollContext
 from collectors.polling.metric_cache import MetricCache
@@ -52,13 +53,13 @@ def mesh_polls(url: str) -> Iterator[Poll]:
 @contextmanager
 def broker_polls(broker: Broker) -> Iterator[Poll]:
     """The same of a broker: over one connection, its queues chosen once."""
-    client, product, queues = JolokiaClient(broker), broker_schema.ARTEMIS, broker.queues
-    names = client.ask(reading.census(product), time.monotonic() + 30)
-    asked = reading.requests(product, queues, reading.choose(product, queues, names))
+    client, product, queues = JolokiaClient(broker), ARTEMIS, broker.queues
+    names = client.ask(reading.name_searches(product), time.monotonic() + 30)
+    asked = reading.requests(product, queues, reading.select_queues(product, queues, names))
 
     def poll() -> None:
         replies = client.ask([item.request for item in asked], time.monotonic() + 10)
-        reading.read(asked, replies, product, queues, (0, 0))
+        read_replies(asked, replies, product, queues, (0, 0))
 
     poll()
     yield poll

@@ -32,12 +32,14 @@ from _watched import (
 
 from collectors.amqp import management, options
 from collectors.broker import poll as reading
-from collectors.broker import schema as broker_schema
 from collectors.broker.client import JolokiaClient, Read
+from collectors.broker.products import ARTEMIS
+from collectors.broker.replies import read_replies
 from collectors.config.model import Broker, Mesh, Queues
 from collectors.polling.context import PollContext
 from collectors.polling.metric_cache import MetricCache
 from collectors.polling.poll_metrics import PollMetrics
+from collectors.router import in_flight
 from collectors.router import poll as poll_module
 from collectors.router.client import ManagementClient
 from collectors.router.exchange import poll_once
@@ -179,8 +181,8 @@ def _reading(url: str) -> float:
 
 def _one_by_one(url: str) -> float:
     """The same requests, each sent when the one before is answered."""
-    window, patience = poll_module.WINDOW, poll_module.PATIENCE_NS
-    poll_module.WINDOW, poll_module.PATIENCE_NS = 1, 1 << 62  # type: ignore[misc]  # for this measurement
+    waiting, patience = in_flight.MAX_WAITING, in_flight.PATIENCE_NS
+    in_flight.MAX_WAITING, in_flight.PATIENCE_NS = 1, 1 << 62  # type: ignore[misc]  # for this measurement
     try:
         client = ManagementClient(options.options(url), 10)
         began = time.perf_counter()
@@ -188,7 +190,7 @@ def _one_by_one(url: str) -> float:
         client.close()
         return time.perf_counter() - began
     finally:
-        poll_module.WINDOW, poll_module.PATIENCE_NS = window, patience  # type: ignore[misc]  # as above
+        in_flight.MAX_WAITING, in_flight.PATIENCE_NS = waiting, patience  # type: ignore[misc]  # as above
 
 
 # -- a broker
@@ -214,13 +216,13 @@ def _config(artemis: Artemis, queues: str = "bench.*", limit: int = 10 * QUEUES)
 def _broker(artemis: Artemis) -> dict[str, float]:
     broker = _config(artemis)
     client = JolokiaClient(broker)
-    asked = reading.requests(broker_schema.ARTEMIS, broker.queues, reading.Choice())
+    asked = reading.requests(ARTEMIS, broker.queues, reading.QueueSelection())
     walls, cpus = [], []
     for number in range(ROUNDS + 1):
         before = client.reply_bytes
         began, cpu = time.perf_counter(), time.process_time()
         replies = client.ask([item.request for item in asked], time.monotonic() + 60)
-        view = reading.read(asked, replies, broker_schema.ARTEMIS, broker.queues, (0, 0))
+        view = read_replies(asked, replies, ARTEMIS, broker.queues, (0, 0))
         if number:  # the first one warms the JVM up
             walls.append(time.perf_counter() - began)
             cpus.append(time.process_time() - cpu)
@@ -237,14 +239,14 @@ def _broker(artemis: Artemis) -> dict[str, float]:
     client.ask([Read(item.request.mbean, ()) for item in asked], time.monotonic() + 120)
     found["broker_all_attributes_seconds"] = time.perf_counter() - began
     found["broker_reply_bytes_all"] = float(client.reply_bytes - before)
-    names = client.ask(reading.census(broker_schema.ARTEMIS), time.monotonic() + 60)
+    names = client.ask(reading.name_searches(ARTEMIS), time.monotonic() + 60)
     limited = Queues(include=("bench.*",), limit=500)
-    choice = reading.choose(broker_schema.ARTEMIS, limited, names)
-    few = reading.requests(broker_schema.ARTEMIS, limited, choice)
+    selection = reading.select_queues(ARTEMIS, limited, names)
+    few = reading.requests(ARTEMIS, limited, selection)
     began = time.perf_counter()
     client.ask([item.request for item in few], time.monotonic() + 60)
     found["broker_capped_500_poll_seconds"] = time.perf_counter() - began
-    queues = [item for item in few if item.bean is broker_schema.ARTEMIS.queue]
+    queues = [item for item in few if item.bean is ARTEMIS.queue]
     began = time.perf_counter()
     for item in queues:
         client.ask([item.request], time.monotonic() + 60)

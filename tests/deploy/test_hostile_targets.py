@@ -18,11 +18,12 @@ from proton import Message, ulong
 from replay import CAPTURES, Replay
 
 from collectors.amqp import management
-from collectors.broker import outcome
+from collectors.broker import metrics, records
 from collectors.broker import poll as reading
-from collectors.broker.counters import Tally
-from collectors.broker.poll import Choice
-from collectors.broker.schema import ARTEMIS
+from collectors.broker.counters import BrokerCounters
+from collectors.broker.poll import QueueSelection
+from collectors.broker.products import ARTEMIS
+from collectors.broker.replies import read_replies
 from collectors.config.load import parse
 from collectors.config.model import Mesh, Queues
 from collectors.contract.telemetry import Telemetry
@@ -117,7 +118,7 @@ def test_a_brokers_values(changes: list[tuple[tuple[Any, ...], Any]]) -> None:
             put(replies, place, odd)
         except (TypeError, LookupError):  # the change before took the place away
             continue
-    asked = reading.requests(ARTEMIS, Queues(), Choice())
+    asked = reading.requests(ARTEMIS, Queues(), QueueSelection())
     answers = [
         reply if isinstance(reply, dict) else {}
         for reply in (
@@ -125,12 +126,12 @@ def test_a_brokers_values(changes: list[tuple[tuple[Any, ...], Any]]) -> None:
             for item in asked
         )
     ]
-    process, tally = Process(), Tally()
+    process, counters = Process(), BrokerCounters()
     for number in range(2):
-        view = reading.read(asked, answers, ARTEMIS, Queues(), (AT_NS, number * 10**9))
-        tallied = tally.feed(view)
-        process.cache.put("b", outcome.samples("prod", "b", view, tallied))
-        for record in outcome.records("here", "prod", "b", view, tallied, (number, 10**9)):
+        said = read_replies(asked, answers, ARTEMIS, Queues(), (AT_NS, number * 10**9))
+        counted = counters.count(said)
+        process.cache.put("b", metrics.of_broker("prod", "b", said, counted))
+        for record in records.of_broker("here", "prod", "b", said, counted, (number, 10**9)):
             process.publish(BROKER, record)
     process.shown()
     assert process.left_out(BROKER) == 0
@@ -188,6 +189,6 @@ def test_a_record_that_cannot_be_shown_is_counted_and_ends_nothing() -> None:
 @pytest.mark.parametrize("status", [10**30, -5, 7, True, 200_000])
 def test_a_status_that_is_none_makes_no_series_of_its_own(status: int) -> None:
     """Of such there could be any number."""
-    asked = reading.requests(ARTEMIS, Queues(), Choice())
-    view = reading.read(asked, [{"status": status}] * len(asked), ARTEMIS, Queues(), (AT_NS, 1))
-    assert set(view.faults) == {"shape"}
+    asked = reading.requests(ARTEMIS, Queues(), QueueSelection())
+    said = read_replies(asked, [{"status": status}] * len(asked), ARTEMIS, Queues(), (AT_NS, 1))
+    assert set(said.faults) == {"shape"}

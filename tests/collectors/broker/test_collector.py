@@ -237,7 +237,7 @@ def test_what_is_no_broker_is_told(fake: Any, watch: Watch, caplog: pytest.LogCa
     """A Jolokia of another program."""
     watching = watch(jolokia=fake(lambda _: (200, GOOD)).url)
     wait_until(lambda: watching.polls("bad_reply") >= 1, 30, "a poll")
-    wait_until(lambda: "neither Artemis' nor ActiveMQ Classic's MBeans" in caplog.text, 30, "the message")
+    wait_until(lambda: "(ActiveMQ Artemis, ActiveMQ Classic)" in caplog.text, 30, "the message")
 
 
 @pytest.mark.parametrize(

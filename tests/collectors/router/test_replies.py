@@ -93,7 +93,9 @@ JUNK = st.recursive(
 )
 
 
-@given(names=st.lists(st.sampled_from([c.wire for c in schema.LINK.columns]) | JUNK, max_size=6), found=JUNK)
+@given(
+    names=st.lists(st.sampled_from([c.wire for c in schema.LINK.attributes]) | JUNK, max_size=6), found=JUNK
+)
 def test_nothing_that_comes_raises_anything_else(names: list[Any], found: Any) -> None:
     """Whatever a reply holds, it gives rows of the right types or a BadReply."""
     try:
@@ -102,7 +104,7 @@ def test_nothing_that_comes_raises_anything_else(names: list[Any], found: Any) -
         return
     for row in table.rows:
         assert isinstance(row["identity"], str)
-        for column in schema.LINK.columns:
+        for column in schema.LINK.attributes:
             value = row[column.name]
             if value is not None and column.type in {"count", "number"}:
                 assert isinstance(value, int)
@@ -116,11 +118,11 @@ def test_the_table_of_attributes_matches_the_captures(capture_bodies: Any) -> No
             *("linkRouteCount", "containerCount", "waypoint", "ingressPhase", "egressPhase"),
         },
     }
-    totals = {column.wire for column in schema.METRICS.columns} - {"id", "", "mode"}
+    totals = {column.wire for column in schema.METRICS.attributes} - {"id", "", "mode"}
     for flavour in schema.FLAVOURS.values():
         for entity in flavour.entities:
             names = capture_bodies(flavour.prefix + entity.type)["attributeNames"]
-            missing = {column.wire for column in entity.columns} - {*names}
+            missing = {column.wire for column in entity.attributes} - {*names}
             if (flavour.name, entity) == (
                 "skupper",
                 schema.ROUTER,

@@ -11,8 +11,7 @@ from typing import Any
 from proton import Message
 from scripted import reply
 
-from collectors.amqp import management
-from collectors.router import schema
+from collectors.router import management, schema
 from collectors.router.poll import Poll
 from collectors.router.snapshot import RouterSnapshot, take_snapshot
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from collectors.amqp import management
+from collectors.router import management
 from collectors.router.client import ManagementClient, Undelivered
 from collectors.router.poll import Poll
 

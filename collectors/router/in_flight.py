@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from collectors.amqp.management import Request
+from collectors.router.management import Request
 
 if TYPE_CHECKING:
     from collectors.router.poll import AskedRouter

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final, Literal, NamedTuple
 
-from collectors.amqp import management
-from collectors.amqp.management import Nodes, Query, Reply, Request
-from collectors.router import schema
+from collectors.router import management, schema
 from collectors.router.in_flight import InFlight, SentRequest
+from collectors.router.management import Nodes, Query, Reply, Request
 from collectors.router.replies import BadReply, Refused, Table, parse
 from collectors.router.schema import Entity, Flavour
 

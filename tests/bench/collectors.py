@@ -30,7 +30,7 @@ from _watched import (
     throughput_ratio,
 )
 
-from collectors.amqp import management, options
+from collectors.amqp import options
 from collectors.broker import poll as reading
 from collectors.broker.client import JolokiaClient, Read
 from collectors.broker.products import ARTEMIS
@@ -39,7 +39,7 @@ from collectors.config.model import Broker, Mesh, Queues
 from collectors.polling.context import PollContext
 from collectors.polling.metric_cache import MetricCache
 from collectors.polling.poll_metrics import PollMetrics
-from collectors.router import in_flight
+from collectors.router import in_flight, management
 from collectors.router import poll as poll_module
 from collectors.router.client import ManagementClient
 from collectors.router.exchange import poll_once

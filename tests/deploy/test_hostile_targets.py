@@ -17,7 +17,6 @@ from prometheus_client.parser import text_string_to_metric_families
 from proton import Message, ulong
 from replay import CAPTURES, Replay
 
-from collectors.amqp import management
 from collectors.broker import metrics, records
 from collectors.broker import poll as reading
 from collectors.broker.counters import BrokerCounters
@@ -31,7 +30,7 @@ from collectors.contract.topics import BROKER, ROUTER, Topic
 from collectors.polling.context import PollContext
 from collectors.polling.metric_cache import MetricCache
 from collectors.polling.poll_metrics import PollMetrics
-from collectors.router import schema
+from collectors.router import management, schema
 from collectors.router.mesh import MeshState
 from deploy.parts.in_process import InProcess
 from streaming.exporter import Exporter

@@ -1,4 +1,4 @@
-"""All collectors of a site, a thread each: one slow target does not delay another."""
+"""Runs all collectors of a site, each in a thread: one slow target does not delay another."""
 
 from __future__ import annotations
 
@@ -56,19 +56,19 @@ class CollectorRunner:
 
     @property
     def problem(self) -> str | None:
-        """Why one is not watched any more."""
+        """Why a target is not polled any more."""
         meshes = (each.problem for each in self._collectors if isinstance(each, MeshCollector))
         return joined(*(worker.problem for worker in self._workers), *meshes)
 
     def not_ready(self) -> str | None:
-        """Ready once every target was polled, or has had its chance, and while all are being watched."""
+        """Return what is not ready yet: a target that was never polled, or is not polled any more."""
         if self.problem is not None:
             return self.problem
         waiting = [collector.name for collector in self._collectors if not collector.tried]
         return f"not polled yet: {', '.join(waiting)}" if waiting else None
 
     def close(self, seconds: float = 5.0) -> None:
-        """End all threads; one that sits in a connect is left to end with the process."""
+        """End all threads; one that is connecting is left to end with the process."""
         self._stop.set()
         share = seconds / max(1, len(self._workers)) if seconds else None
         if left := [worker.name for worker in self._workers if not worker.join(share)]:

@@ -16,7 +16,7 @@ from collectors.polling.metric_cache import MetricCache
 from collectors.polling.poll_metrics import PollMetrics
 from collectors.polling.schedule import Stop
 
-# From a context, a stop and a place for views to a collector.
+# From a context, a stop and a function that gets each status to a collector.
 Make = Callable[[PollContext, Stop, Callable[[Any], None]], Any]
 
 

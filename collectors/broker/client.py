@@ -1,4 +1,4 @@
-"""Jolokia's bulk POST: reads and searches, bounded in size and time. It has no way to exec or write."""
+"""Jolokia's bulk POST: reads and searches, bounded in size and time. It cannot execute or write."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_REQUESTS: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Named attributes of an MBean, or of all that a pattern matches; no names are all of them."""
+    """Asks for attributes of the MBeans that match a pattern; for all if none is named."""
 
     mbean: str
     attributes: tuple[str, ...]
@@ -37,7 +37,7 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Names of the MBeans that a pattern matches."""
+    """Asks for the names of the MBeans that match a pattern."""
 
     mbean: str
 
@@ -62,7 +62,7 @@ class JolokiaClient:
         self.reply_bytes = 0
 
     def ask(self, requests: Sequence[Request], until: float) -> list[dict[str, Any]]:
-        """A reply object for each request, in order; PollError when there is no usable answer."""
+        """Return a reply for each request, in order; raises PollError if there is no usable answer."""
         try:
             return [
                 reply for body, count in self._encode(requests) for reply in self._post(body, count, until)
@@ -84,13 +84,13 @@ class JolokiaClient:
         self._client.close()
 
     def _encode(self, requests: Sequence[Request]) -> list[tuple[bytes, int]]:
-        """Poll after poll asks for the same, which can be thousands of queues."""
+        """Return the bodies and how many requests each has; poll after poll asks for the same."""
         if self._encoded[0] != [*requests]:
             self._encoded = ([*requests], [*self._bodies(requests)])
         return self._encoded[1]
 
     def _bodies(self, requests: Sequence[Request]) -> Iterator[tuple[bytes, int]]:
-        """The requests in as few bodies as the bounds allow."""
+        """Put the requests into as few bodies as the bounds allow."""
         part: list[str] = []
         size = 2
         for request in requests:

@@ -17,7 +17,7 @@ START_SLACK_MS: Final = 5_000
 
 
 def _counters() -> dict[str, tuple[str, ...]]:
-    """The counters of each kind of MBean: records have those of all products, whichever it is."""
+    """Return the counters of each kind of MBean. Records have those of all products, whichever it is."""
     found: dict[str, dict[str, None]] = {}
     for bean in (*schema.JVM, *(bean for product in PRODUCTS for bean in product.beans)):
         found.setdefault(bean.name, {}).update(dict.fromkeys(a.name for a in bean.counts))
@@ -42,7 +42,7 @@ class CountedRow:
 
 @dataclass(slots=True)
 class CountedBroker:
-    """What a poll of a broker comes to: the rows by kind of MBean."""
+    """The result of a poll of one broker: rows by kind of MBean."""
 
     restarted: bool
     beans: dict[str, list[CountedRow]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Jolokia's replies read into checked rows; nothing of sockets."""
+"""Reads Jolokia's replies into checked rows; nothing of sockets."""
 
 from __future__ import annotations
 
@@ -90,14 +90,16 @@ def _rows(item: BeanRequest, reply: Any, snapshot: BrokerSnapshot) -> Iterator[R
             _fault(snapshot, "shape", bean, "the attributes are no JSON object")
             continue
         for attribute in bean.attributes:
-            raw = attributes.get(attribute.wire)
+            raw = attributes.get(attribute.remote_name)
             try:
                 row[attribute.name] = None if raw is None else _READ[attribute.type](raw)
             except (TypeError, ValueError):
                 row[attribute.name] = None
                 missing = isinstance(raw, str) and raw.startswith("ERROR")
                 if not missing:  # an attribute that this version does not have is no fault
-                    _fault(snapshot, "value_of_wrong_type", bean, f"{attribute.wire} is {str(raw)[:50]!r}")
+                    _fault(
+                        snapshot, "value_of_wrong_type", bean, f"{attribute.remote_name} is {str(raw)[:50]!r}"
+                    )
         yield row
 
 

@@ -21,7 +21,7 @@ class Bean:
 
     @property
     def wanted(self) -> list[str]:
-        return [attribute.wire for attribute in self.attributes]
+        return [attribute.remote_name for attribute in self.attributes]
 
     @property
     def counts(self) -> tuple[Attribute, ...]:

@@ -18,9 +18,9 @@ _METRIC: Final = re.compile(r"(\w+)(?:(\()(\w*)\)|=(\w+))?")
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """An attribute by its name there and its name here. Without a metric it is only in records."""
+    """An attribute by its name there and its name here. One without a metric is in records only."""
 
-    wire: str
+    remote_name: str
     name: str
     type: Type
     metric: str = ""  # of the catalogue
@@ -31,24 +31,24 @@ class Attribute:
 
 
 def attributes(table: str) -> tuple[Attribute, ...]:
-    """Read a table of one attribute a line: `wire name type`, and where it becomes a metric that one's name.
+    """Read a table of one attribute a line: its name there, its name here, its type and, if any, its metric.
 
     Behind the metric stands `(label)`, the value of its last label, `()` where that is the attribute's name,
-    or `=text` for a metric that is 1 where the attribute is this text; then `/divisor` or `max`. A wire name
-    that is empty is written as `""`. Raises ValueError for a line of another form.
+    or `=text` for a metric that is 1 where the attribute is this text; then `/divisor` or `max`. A name that
+    is empty is written as `""`. Raises ValueError for a line of another form.
     """
     return tuple(_attribute(line) for line in table.strip().splitlines())
 
 
 def _attribute(line: str) -> Attribute:
-    wire, name, kind, *rest = line.split()
+    remote_name, name, kind, *rest = line.split()
     metric = _METRIC.fullmatch(rest[0] if rest else "_")
     divisors = [option[1:] for option in rest[1:] if option.startswith("/")]
     unknown = {*rest[1:]} - {"max", *(f"/{divisor}" for divisor in divisors)}
     if kind not in _TYPES or metric is None or unknown:
         raise ValueError(f"not an attribute: {line}")
     return Attribute(
-        wire.strip('"'),
+        remote_name.strip('"'),
         name,
         cast(Type, kind),
         metric[1] if rest else "",

@@ -31,7 +31,7 @@ _OUTCOMES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Undelivered:
-    """A request that the router gave back, by the tag it was sent with."""
+    """A request that came back; `tag` is what it was sent with."""
 
     tag: str
     outcome: str
@@ -82,7 +82,7 @@ class ManagementClient:
 
     @property
     def guess(self) -> Flavour:
-        """The flavour, as far as the peer told when the connection opened."""
+        """The flavour that the peer seems to be, by what it said when the connection opened."""
         try:
             properties = self._connection.remote_properties
         except UnicodeDecodeError:
@@ -95,13 +95,13 @@ class ManagementClient:
         return int(self._sender.credit)
 
     def send(self, tag: str, message: bytes) -> None:
-        """Hand a request to the transport; whether it arrived is told by what comes back."""
+        """Send a request; if it cannot be delivered, `pump` returns an Undelivered."""
         self._sender.delivery(tag)
         self._sender.stream(message)
         self._sender.advance()
 
     def pump(self, until: float) -> list[bytes | Undelivered]:
-        """What came, at the latest at `until` (of time.monotonic()); empty too when the waker has a byte."""
+        """Return what came by `until` (of time.monotonic()); nothing, also if the waker became readable."""
         if not self._incoming:
             self._turn(until)
         came = list(self._incoming)
@@ -111,7 +111,7 @@ class ManagementClient:
         return came
 
     def close(self) -> None:
-        """Say goodbye if that needs no waiting."""
+        """Close the connection without waiting for the peer."""
         try:
             self._connection.close()
             self._process()
@@ -138,7 +138,7 @@ class ManagementClient:
         self._receiver.flow(CREDIT)
 
     def _turn(self, until: float) -> None:
-        """Write what there is, wait for the socket, read, and handle what that caused."""
+        """Write, wait for the socket, read, and handle the events."""
         now = time.monotonic()
         tick = self._transport.tick(now)
         self._process()

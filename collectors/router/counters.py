@@ -43,7 +43,7 @@ class CountedGroup:
 
 @dataclass(slots=True)
 class CountedRouter:
-    """What a poll of one router comes to."""
+    """The result of a poll of one router."""
 
     restarted: bool
     interval_ns: int  # from what it said before, which `added` is since; 0 where that was nothing
@@ -132,7 +132,7 @@ class RouterCounters:
         return found, len(omitted)
 
     def _group(self, seen: RouterSnapshot, link: Row, omitted: set[LinkGroup]) -> LinkGroup:
-        """Return the link's group; where there are too many, one of several addresses or of all links."""
+        """Return the link's group, or a group that is shared by those that are too many."""
         sums = self._sums["link"]
         group = link_group(seen, link, self._patterns)
         if group not in sums and len(sums) >= MAX_GROUPS and group.address != address_names.OTHER:
@@ -230,7 +230,7 @@ def _add(entry: CountedGroup, added: tuple[int, ...]) -> None:
 
 
 def _leave_out_own(links: Mapping[LinkGroup, CountedGroup], seen: RouterSnapshot) -> None:
-    """Take what may be our own requests and replies off what waits, unless a link has long had no credit."""
+    """Take our own requests and replies, as many as may be, off what waits on links that have credit."""
     for group, entry in links.items():
         if group.peer in seen.neighbours and not entry.gauges["zero_credit_seconds"]:
             for name in ("undelivered", "unsettled"):

@@ -1,4 +1,4 @@
-"""A poll over a client: the loop that both ends of it share."""
+"""Carries out a poll over a connection."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from collectors.router.poll import Poll
 def poll_once(
     client: ManagementClient, poll: Poll, deadline: float, stopped: Callable[[], bool] = lambda: False
 ) -> Poll:
-    """Blocks until all is answered, or the deadline of time.monotonic(); raises PollError."""
+    """Block until all is answered, or until the deadline of time.monotonic(); raises PollError."""
     while not poll.done and not stopped() and (now := time.monotonic()) < deadline:
         for tag, request in poll.take(time.monotonic_ns(), client.credit):
             client.send(tag, management.encode(request, tag, client.reply_to))

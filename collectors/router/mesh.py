@@ -25,14 +25,14 @@ from collectors.router.snapshot import RouterSnapshot, take_snapshot
 from collectors.router.topology import Topology
 
 FORGET_NS: Final = 900_000_000_000  # a router that went is told as down for so long
-SELDOM_POLLS: Final = 6  # as often is asked for entities that hardly change
+SELDOM_POLLS: Final = 6  # entities that hardly change are asked for once in so many polls
 MAX_PAIRS: Final = 2000
 OTHERS: Final = ("_other", "_other")
 
 
 @dataclass(slots=True)
 class WatchedRouter:
-    """One router over many polls."""
+    """What is kept of one router between polls."""
 
     kind: Kind
     flavour: Flavour
@@ -40,14 +40,14 @@ class WatchedRouter:
     heard_ns: int
     unnamed: frozenset[str] = frozenset()
     seldom: dict[str, Table] = field(default_factory=dict)
-    rested: int = SELDOM_POLLS  # polls since the seldom ones were asked for
+    rested: int = SELDOM_POLLS  # polls since `seldom` was asked for
     failure: str | None = None
     cut_off: str | None = None  # as it has been told
     snapshot: RouterSnapshot | None = None  # of its last poll
     counted: CountedRouter | None = None
 
     def forget_seldom(self) -> None:
-        """Ask for everything in the next poll."""
+        """Have the next poll ask for everything."""
         self.seldom = {}
         self.rested = SELDOM_POLLS
 
@@ -177,7 +177,7 @@ class MeshState:
         watched.failure = None
 
     def _remember(self, router: str, asked: AskedRouter, watched: WatchedRouter, *, restarted: bool) -> None:
-        """Keep what will not be asked for in the next polls, unless it is of a router before its restart."""
+        """Keep what the next polls do not ask for; forget it if the router has restarted."""
         watched.unnamed = asked.unnamed
         seldom = [entity for entity in asked.flavour.entities if entity.seldom]
         fresh = {entity.name: asked.tables[entity.name] for entity in seldom if entity.name in asked.tables}

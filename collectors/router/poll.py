@@ -20,11 +20,11 @@ MAX_NOTES: Final = 100
 
 Kind = Literal["local", "interior", "edge"]
 Result = Literal["ok", "timeout", "unreachable", "denied", "bad_reply"]
-Scope = Literal["whole", "identity", "nothing"]  # of what a router has to tell: all, who it is, or nothing
+Scope = Literal["whole", "identity", "nothing"]  # what a router is asked: all, only who it is, or nothing
 
 
 class KnownRouter(NamedTuple):
-    """What earlier polls found out about a router."""
+    """What is known of a router from earlier polls."""
 
     kind: Kind
     flavour: Flavour
@@ -33,7 +33,7 @@ class KnownRouter(NamedTuple):
 
 @dataclass(slots=True)
 class AskedRouter:
-    """One router in this poll."""
+    """A router in this poll, and what it answered."""
 
     kind: Kind
     address: str
@@ -57,11 +57,11 @@ class AskedRouter:
 
 
 class Poll:
-    """Asks the router at the other end, all it knows from before, and all it hears of on the way.
+    """Asks the router at the other end, all that are known, and all that these tell of.
 
-    `tags` gives the correlation ids, unique over the life of the connection; `local` is the id of the router
-    at the other end, once it is known; `rested` are those that are not asked for what hardly changes. The
-    router at the other end is asked at least who it is, whatever its `scope`.
+    `tags` are correlation ids, unique over the life of the connection; `local` is the id of the router at the
+    other end, once it is known; routers in `rested` are not asked for what hardly changes. The router at the
+    other end is asked at least who it is, whatever its `scope`.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Poll:
         return self._local
 
     def take(self, now_ns: int, credit: int) -> list[tuple[str, Request]]:
-        """Requests to send now, with their tags."""
+        """Return the requests to send now, with their tags."""
         room = self._in_flight.room(now_ns, credit)
         taken: list[tuple[str, Request]] = []
         while self._queue and len(taken) < room:
@@ -113,11 +113,11 @@ class Poll:
         return taken
 
     def next_wake_ns(self) -> int | None:
-        """When a place may become free without a reply, if requests are waiting for one."""
+        """Return when the next request may be sent without a reply; None if none waits."""
         return self._in_flight.next_wake_ns() if self._queue else None
 
     def reply(self, data: bytes, now_ns: int) -> None:
-        """Take in whatever came; never raises for what a router says."""
+        """Take in what came; never raises for what a router says."""
         try:
             reply = management.decode(data)
         except BadReply as bad:
@@ -137,7 +137,7 @@ class Poll:
             self._settled(sent.asked, now_ns)
 
     def undelivered(self, tag: str, outcome: str, *, denied: bool, now_ns: int) -> None:
-        """The network gave a request back."""
+        """Take in that a request came back."""
         sent = self._in_flight.returned(tag)
         if sent is None:
             return
@@ -150,7 +150,7 @@ class Poll:
         self._settled(sent.asked, now_ns)
 
     def expire(self, now_ns: int) -> None:
-        """The deadline: what has not been answered whole is down."""
+        """End the poll at its deadline: what is not answered has failed."""
         for sent in self._in_flight.give_up():
             self._fail(sent.asked, "timeout", f"no reply from {sent.request.to} in time")
             sent.asked.ended_ns = now_ns

@@ -27,7 +27,7 @@ SELDOM_POLLS: Final = 12
 
 
 def of_poll(site: str, seen: MeshStatus, poll: int) -> Iterator[Telemetry]:
-    """All of them: one for the mesh, and one for each router that answered this poll and entity."""
+    """Yield a record of the mesh, and one of each entity of each router that answered this poll."""
     yield from split(of_mesh(site, seen, poll))
     for router in seen.polled:
         found, counted = seen.snapshots[router], seen.counted[router]
@@ -68,7 +68,7 @@ def of_poll(site: str, seen: MeshStatus, poll: int) -> Iterator[Telemetry]:
 
 
 def of_mesh(site: str, seen: MeshStatus, poll: int) -> Telemetry:
-    """The graph: routers with `up` and, where down or cut off, `reason`; edges with `up` and `cost`."""
+    """Return the graph: routers with `up` and why not, or `reason` if cut off; edges with `up` and `cost`."""
     reasons = {**seen.down, **{router: found.text for router, found in seen.cut_off.items()}}
     rows: list[dict[str, Any]] = [
         {"kind": "router", "router": router, "up": up, "reason": encodable(reasons.get(router, "")) or None}
@@ -95,7 +95,7 @@ def of_mesh(site: str, seen: MeshStatus, poll: int) -> Telemetry:
 
 
 def _differences(seen: MeshStatus) -> dict[str, Sequence[str]]:
-    """The differences from the expected topology that there are."""
+    """Return the differences from the expected topology, those that are not empty."""
     kinds = ("missing_router", "unexpected_router", "missing_link", "unexpected_link")
     found = {kind: getattr(seen.graph.differences, kind) for kind in kinds}
     return {kind: names for kind, names in found.items() if names}

@@ -1,4 +1,4 @@
-"""One router as one poll saw it, whole; and its links put into groups."""
+"""What one router said in one poll; and which group a link belongs to."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ROUTER_ROLES = frozenset({"inter-router", "inter-router-data", "edge", "inter-e
 
 
 class LinkGroup(NamedTuple):
-    """Links are told in sums by this; `peer` is a router, or the connector's name of a broker."""
+    """Links of one group are summed; `peer` is a router, or the name of a broker's connector."""
 
     peer: str
     address: str
@@ -27,7 +27,7 @@ class LinkGroup(NamedTuple):
 
 @dataclass(slots=True)
 class RouterSnapshot:
-    """What a router said in one poll; `steady_ns`, when it did, is of a clock that does not step."""
+    """What a router said in one poll, at `steady_ns` of a clock that does not step."""
 
     router: str
     flavour: FlavourName
@@ -57,9 +57,9 @@ class RouterSnapshot:
 def take_snapshot(
     asked: AskedRouter, at_ns: int, steady_ns: int, before: Mapping[str, Table] | None = None
 ) -> RouterSnapshot:
-    """From a router's answered tables; call it only where the result is ok. `steady_ns` is the poll's end.
+    """Make it of a router that has answered; `steady_ns` is when the poll ended.
 
-    `before` are those of an earlier poll, for the entities that were not asked for in this one.
+    `before` are tables of an earlier poll, for entities that were not asked for in this one.
     """
     tables = {**(before or {}), **asked.tables}
     who = asked.tables["router"].rows[0]
@@ -107,7 +107,7 @@ def _peer(connection: Row, connectors: dict[tuple[str | None, str | None], str])
 
 
 def link_group(seen: RouterSnapshot, link: Row, patterns: tuple[str, ...]) -> LinkGroup:
-    """Where a link belongs; addresses that no pattern wants are summed as `_other`."""
+    """Return a link's group; addresses that match no pattern are summed as `_other`."""
     key = link["address"]
     address = address_names.NONE
     if key:

@@ -1,4 +1,4 @@
-"""What status tells, worst first, as plain data; nothing of terminals or of the network."""
+"""What `inflight status` shows, worst first, as plain data; nothing of terminals or of the network."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collectors.broker.collector import BrokerStatus
 from collectors.router.address_names import INTERNAL
 from collectors.router.counters import LINK_COUNTERS, TOTAL_COUNTERS, CountedGroup, CountedRouter
 from collectors.router.mesh_status import MeshStatus
+from collectors.router.schema import AUTO_LINK, CONNECTOR, LINK_ROUTE
 from collectors.router.snapshot import LinkGroup
 
 Json = dict[str, Any]
@@ -21,7 +22,7 @@ _BETWEEN_ROUTERS: Final = frozenset({"inter-router", "router-data", "inter-edge"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that an operator wants to know first: where, and what. `weight` orders those of a level."""
+    """Something that an operator wants to know first; `weight` orders findings of one level."""
 
     level: Level
     where: str
@@ -31,7 +32,7 @@ class Finding:
 
 @dataclass(slots=True)
 class Status:
-    """All of it; rows are sorted, the worst first."""
+    """Findings and rows, the worst first."""
 
     findings: list[Finding] = field(default_factory=list)
     routers: list[Json] = field(default_factory=list)
@@ -53,7 +54,7 @@ class Status:
 
 
 def status(meshes: Iterable[MeshStatus], brokers: Iterable[BrokerStatus], *, one_mesh: bool = True) -> Status:
-    """Make it of the newest poll of each; `one_mesh` says that a mesh's URLs are known to be of one."""
+    """Return the status by the newest polls; `one_mesh`: the URLs of a mesh surely belong to one mesh."""
     found = Status()
     for mesh in meshes:
         _mesh(found, mesh, one_mesh=one_mesh)
@@ -112,7 +113,7 @@ def _mesh(found: Status, mesh: MeshStatus, *, one_mesh: bool) -> None:
 
 
 def _passed(counted: CountedRouter) -> tuple[int, int]:
-    """Messages that came into a router and went out of it, from and to end points and other routers."""
+    """Return how many messages came into a router and went out of it, from and to anywhere."""
     totals = dict(zip(TOTAL_COUNTERS, counted.totals.added, strict=True))
     # `transit` counts what went out to other routers; nothing of a router as a whole what came from them.
     came = sum(
@@ -170,16 +171,16 @@ def _link(
         )
 
 
+_TITLES: Final = {CONNECTOR: "connector", AUTO_LINK: "auto-link", LINK_ROUTE: "link route"}
+
+
 def _router_findings(router: str, tables: dict[str, list[Json]]) -> Iterator[Finding]:
-    for entity, title, good in (
-        ("connector", "connector", "SUCCESS"),
-        ("auto_link", "auto-link", "active"),
-        ("link_route", "link route", "active"),
-    ):
-        for row in tables.get(entity, []):
-            if row["status"] not in {good, None}:
-                said = row.get("last_error") or row.get("message") or row["status"]
-                yield Finding("bad", router, f"{title} {row['name']} is not up: {said}")
+    for entity in (CONNECTOR, AUTO_LINK, LINK_ROUTE):
+        (state,) = entity.states
+        for row in tables.get(entity.name, []):
+            if row[state.name] not in {state.good, None}:
+                said = row.get("last_error") or row.get("message") or row[state.name]
+                yield Finding("bad", router, f"{_TITLES[entity]} {row['name']} is not up: {said}")
 
 
 def _broker(found: Status, seen: BrokerStatus) -> None:

@@ -78,7 +78,7 @@ def _mesh() -> dict[str, float]:
 
 
 def _polls(url: str) -> dict[str, float]:
-    """As the collector does it: poll, tally, samples, records."""
+    """As the collector does it: poll, count, metrics, records."""
     registry, cache = CollectorRegistry(), MetricCache()
     registry.register(cache)
     sizes: list[int] = []
@@ -222,12 +222,12 @@ def _broker(artemis: Artemis) -> dict[str, float]:
         before = client.reply_bytes
         began, cpu = time.perf_counter(), time.process_time()
         replies = client.ask([item.request for item in asked], time.monotonic() + 60)
-        view = read_replies(asked, replies, ARTEMIS, broker.queues, (0, 0))
+        snapshot = read_replies(asked, replies, ARTEMIS, broker.queues, (0, 0))
         if number:  # the first one warms the JVM up
             walls.append(time.perf_counter() - began)
             cpus.append(time.process_time() - cpu)
-    if len(view.beans["queue"]) != QUEUES:
-        raise RuntimeError(f"{len(view.beans['queue'])} queues of {QUEUES}")
+    if len(snapshot.beans["queue"]) != QUEUES:
+        raise RuntimeError(f"{len(snapshot.beans['queue'])} queues of {QUEUES}")
     named = client.reply_bytes - before
     found = {
         "broker_poll_seconds": statistics.median(walls),

@@ -16,9 +16,15 @@ WORDS = {*re.findall(r"`([^`]+)`", TEXT)}
 
 def test_every_attribute_asked_for_is_told() -> None:
     """A newcomer finds each by the name the router or broker has for it."""
-    routers = {c.wire for f in router.FLAVOURS.values() for e in f.entities for c in e.attributes if c.wire}
+    routers = {
+        c.remote_name
+        for f in router.FLAVOURS.values()
+        for e in f.entities
+        for c in e.attributes
+        if c.remote_name
+    }
     beans = [*broker.JVM, *(b for p in PRODUCTS for b in p.beans)]
-    brokers = {attribute.wire for bean in beans for attribute in bean.attributes}
+    brokers = {attribute.remote_name for bean in beans for attribute in bean.attributes}
     assert (routers | brokers) - WORDS == set()
 
 
@@ -30,7 +36,7 @@ def test_the_tables_name_metrics_of_the_catalogue() -> None:
     for attribute in [a for table in tables for a in table if a.metric]:
         assert CATALOGUE[attribute.metric].kind == ("counter" if attribute.type == "count" else "gauge")
     summed = {router.ROUTER, router.METRICS, router.LINK, router.ADDRESS, router.ALLOCATOR}
-    assert not [a.wire for entity in entities - summed for a in entity.counts]
+    assert not [a.remote_name for entity in entities - summed for a in entity.counts]
 
 
 def test_every_metric_named_there_exists() -> None:

@@ -61,7 +61,7 @@ AMQP_ODD = [*ODD, ulong((1 << 64) - 1)]
 
 
 class Process:
-    """Collectors' records and samples, as `inflight run` has them."""
+    """Collectors' records and metric values, as `inflight run` has them."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()

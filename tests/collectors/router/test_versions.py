@@ -130,7 +130,7 @@ def lacking(seen: RouterSnapshot) -> dict[str, set[str]]:
         if entity.name not in seen.tables or (entity is schema.ROUTER and "metrics" in seen.tables):
             continue
         absent = seen.absent[entity.name]
-        if lacks := {c.wire for c in entity.attributes if c.name in absent} - {"", "version"}:
+        if lacks := {c.remote_name for c in entity.attributes if c.name in absent} - {"", "version"}:
             found[entity.type] = lacks
     return found
 

@@ -1,4 +1,4 @@
-"""What status makes of views: the worst first."""
+"""What status shows: the worst first."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class PolledTarget:
         self._context.poll_metrics.observe_seconds(self._key, seconds)
 
     def answered(self) -> None:
-        """A reply was complete: what stood still before it does not matter any more."""
+        """Forget standstills until now: the poll succeeded all the same."""
         self._stood_still()
 
     def succeeded(self, faults: Counter[str], through: str = "") -> None:

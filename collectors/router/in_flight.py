@@ -5,12 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from collectors.router.asked import AskedRouter
 from collectors.router.management import Request
-
-if TYPE_CHECKING:
-    from collectors.router.poll import AskedRouter
 
 # A router drops presettled messages, which replies are, once more than a link's capacity wait: 250 unless
 # told otherwise. One that answers slowly must not hold the others' places either.

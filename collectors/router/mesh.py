@@ -15,10 +15,11 @@ from collectors.polling.context import PollContext
 from collectors.polling.metric_cache import MetricValue
 from collectors.polling.target import STALE_INTERVALS, FaultLog, log
 from collectors.router import metrics, records
+from collectors.router.asked import AskedRouter, Kind, KnownRouter
 from collectors.router.counters import CountedRouter, RouterCounters
 from collectors.router.mesh_status import MeshStatus
 from collectors.router.mesh_urls import MeshUrls
-from collectors.router.poll import AskedRouter, Kind, KnownRouter, Poll
+from collectors.router.poll import Poll
 from collectors.router.replies import Table
 from collectors.router.schema import FLAVOURS, Flavour
 from collectors.router.snapshot import RouterSnapshot, take_snapshot

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from collectors.router.poll import Poll, Result, Scope
+from collectors.router.asked import RouterResult, Scope
+from collectors.router.poll import Poll
 
 _NO_WAY: Final = frozenset({"unreachable", "timeout"})  # not denied: then there is a way, and no right
 
@@ -40,7 +41,7 @@ class _Url:
     local: str = ""  # the router there
     state: Literal["untried", "polled", "lost"] = "untried"
     failure: str | None = None
-    unreached: dict[str, tuple[Result, str]] = field(default_factory=dict)
+    unreached: dict[str, tuple[RouterResult, str]] = field(default_factory=dict)
     heard: set[str] = field(default_factory=set)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Final, Literal, NamedTuple
+from typing import Final
 
 from collectors.router import management, schema
+from collectors.router.asked import AskedRouter, Kind, KnownRouter, RouterResult, Scope
 from collectors.router.in_flight import InFlight, SentRequest
 from collectors.router.management import Nodes, Query, Reply, Request
 from collectors.router.replies import BadReply, Refused, Table, parse
@@ -17,43 +17,6 @@ from collectors.router.schema import Entity, Flavour
 MAX_ROUTERS: Final = 2000
 MAX_ROWS: Final = 100_000
 MAX_NOTES: Final = 100
-
-Kind = Literal["local", "interior", "edge"]
-Result = Literal["ok", "timeout", "unreachable", "denied", "bad_reply"]
-Scope = Literal["whole", "identity", "nothing"]  # what a router is asked: all, only who it is, or nothing
-
-
-class KnownRouter(NamedTuple):
-    """What is known of a router from earlier polls."""
-
-    kind: Kind
-    flavour: Flavour
-    unnamed: frozenset[str] = frozenset()  # entities of which it refuses to tell some attribute that we name
-
-
-@dataclass(slots=True)
-class AskedRouter:
-    """A router in this poll, and what it answered."""
-
-    kind: Kind
-    address: str
-    flavour: Flavour
-    guessed: bool
-    router: str | None = None  # the id it was found by; None for the one we are connected to, until it says
-    whole: bool = True  # not only asked who it is
-    tables: dict[str, Table] = field(default_factory=dict)
-    unnamed: frozenset[str] = frozenset()
-    told_ns: int = 0  # when it told its links
-    own: int = 0  # requests and replies of this poll that may have been on their way when it told its links
-    open: int = 0
-    failure: tuple[Result, str] | None = None
-    faults: Counter[str] = field(default_factory=Counter)
-    started_ns: int = 0
-    ended_ns: int = 0
-
-    @property
-    def result(self) -> Result:
-        return self.failure[0] if self.failure else "ok"
 
 
 class Poll:
@@ -271,7 +234,7 @@ class Poll:
         self._fail(asked, "bad_reply", str(bad))
         asked.ended_ns = now_ns
 
-    def _fail(self, asked: AskedRouter, result: Result, text: str) -> None:
+    def _fail(self, asked: AskedRouter, result: RouterResult, text: str) -> None:
         if asked.failure is None:
             asked.failure = (result, text)
 

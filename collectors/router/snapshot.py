@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from collectors.contract.untrusted_text import matches
 from collectors.router import address_names
-from collectors.router.poll import AskedRouter
+from collectors.router.asked import AskedRouter
 from collectors.router.replies import Row, Table
 from collectors.router.schema import OWN_CONTAINER, FlavourName
 

@@ -16,8 +16,9 @@ from replay import Replay
 from scripted import ScriptedNode
 
 from collectors.router import schema
+from collectors.router.asked import AskedRouter
 from collectors.router.mesh_urls import MeshUrls
-from collectors.router.poll import AskedRouter, Poll
+from collectors.router.poll import Poll
 
 if TYPE_CHECKING:
     from pathlib import Path

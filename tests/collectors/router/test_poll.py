@@ -10,7 +10,8 @@ from proton import Message
 from replay import Replay, play
 
 from collectors.router import in_flight, schema
-from collectors.router.poll import KnownRouter, Poll
+from collectors.router.asked import KnownRouter
+from collectors.router.poll import Poll
 from collectors.router.snapshot import take_snapshot
 
 SECOND_NS = 1_000_000_000

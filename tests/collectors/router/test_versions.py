@@ -19,7 +19,8 @@ from replay import CAPTURES, Replay, play
 from scripted import ScriptedNode
 
 from collectors.router import schema
-from collectors.router.poll import KnownRouter, Poll
+from collectors.router.asked import KnownRouter
+from collectors.router.poll import Poll
 from collectors.router.snapshot import RouterSnapshot, take_snapshot
 
 Row = dict[str, Any]

@@ -1,4 +1,4 @@
-"""All collectors of a site, a thread each: one slow target does not delay another."""
+"""Runs all collectors of a site, each in a thread: one slow target does not delay another."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from prometheus_client import CollectorRegistry
 
 from collectors.broker.collector import BrokerCollector
 from collectors.config.model import Config
-from collectors.polling.context import Outlet, Publish
-from collectors.polling.metric_cache import Board
-from collectors.polling.poll_metrics import Polls
+from collectors.polling.context import PollContext, Publish
+from collectors.polling.metric_cache import MetricCache
+from collectors.polling.poll_metrics import PollMetrics
 from collectors.polling.schedule import Stop
 from collectors.process.worker import Worker, joined
 from collectors.router.collector import MeshCollector
@@ -20,10 +20,10 @@ from collectors.router.collector import MeshCollector
 _log: Final = logging.getLogger("inflight.collect")
 
 
-class Fleet:
-    """Runs from `start` until `close`. `publish` is called from many threads.
+class CollectorRunner:
+    """Runs all collectors of a site from `start` until `close`; `publish` is called from their threads.
 
-    With a `board` given, the caller shows it; otherwise the registry does.
+    Metric values go to `cache`, which the caller renders; without one they are registered.
     """
 
     def __init__(
@@ -32,20 +32,21 @@ class Fleet:
         registry: CollectorRegistry,
         publish: Publish = lambda _topic, _record: None,
         seen: Callable[[Any], None] = lambda _: None,
-        board: Board | None = None,
+        cache: MetricCache | None = None,
     ) -> None:
-        polls = Polls()
-        if board is None:
-            board = Board()
-            registry.register(board)
-        registry.register(polls)
-        outlet = Outlet(config.site, board, polls, publish)
+        poll_metrics = PollMetrics()
+        if cache is None:
+            cache = MetricCache()
+            registry.register(cache)
+        registry.register(poll_metrics)
+        context = PollContext(config.site, cache, poll_metrics, publish)
         self._stop = Stop()
         self._collectors: list[MeshCollector | BrokerCollector] = [
-            MeshCollector(name, mesh, outlet, self._stop, seen) for name, mesh in config.meshes.items()
+            MeshCollector(name, mesh, context, self._stop, seen) for name, mesh in config.meshes.items()
         ]
         self._collectors += [
-            BrokerCollector(name, broker, outlet, self._stop, seen) for name, broker in config.brokers.items()
+            BrokerCollector(name, broker, context, self._stop, seen)
+            for name, broker in config.brokers.items()
         ]
         self._workers = [Worker(f"collect-{collector.name}", collector.run) for collector in self._collectors]
 
@@ -55,19 +56,19 @@ class Fleet:
 
     @property
     def problem(self) -> str | None:
-        """Why one is not watched any more."""
+        """Why a target is not polled any more."""
         meshes = (each.problem for each in self._collectors if isinstance(each, MeshCollector))
         return joined(*(worker.problem for worker in self._workers), *meshes)
 
     def not_ready(self) -> str | None:
-        """Ready once every target was polled, or has had its chance, and while all are being watched."""
+        """Return what is not ready yet: a target that was never polled, or is not polled any more."""
         if self.problem is not None:
             return self.problem
         waiting = [collector.name for collector in self._collectors if not collector.tried]
         return f"not polled yet: {', '.join(waiting)}" if waiting else None
 
     def close(self, seconds: float = 5.0) -> None:
-        """End all threads; one that sits in a connect is left to end with the process."""
+        """End all threads; one that is connecting is left to end with the process."""
         self._stop.set()
         share = seconds / max(1, len(self._workers)) if seconds else None
         if left := [worker.name for worker in self._workers if not worker.join(share)]:

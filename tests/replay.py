@@ -11,10 +11,9 @@ from typing import Any
 from proton import Message
 from scripted import reply
 
-from collectors.amqp import management
-from collectors.router import schema
+from collectors.router import management, schema
 from collectors.router.poll import Poll
-from collectors.router.snapshot import RouterView, view
+from collectors.router.snapshot import RouterSnapshot, take_snapshot
 
 CAPTURES = Path(__file__).parent / "fixtures" / "captures"
 PREFIXES = {"qdrouterd": "org.apache.qpid.dispatch.", "skrouterd": "io.skupper.router."}
@@ -113,8 +112,8 @@ def play(
                     polling.reply(data if isinstance(data, bytes) else data.encode(), now_ns)
 
 
-def look(replay: Replay, router: str, steady_ns: int = 0) -> RouterView:
-    """Return the view of one router of a replayed mesh."""
+def look(replay: Replay, router: str, steady_ns: int = 0) -> RouterSnapshot:
+    """Return the snapshot of one router of a replayed mesh."""
     polling = Poll(schema.DISPATCH, {}, itertools.count())
     play(replay, polling, now_ns=steady_ns)
-    return view(polling.asked[router], 1_800_000_000_000_000_000, steady_ns)
+    return take_snapshot(polling.asked[router], 1_800_000_000_000_000_000, steady_ns)

@@ -11,13 +11,13 @@ from prometheus_client import CollectorRegistry
 
 from collectors.contract.telemetry import Telemetry
 from collectors.contract.topics import Topic
-from collectors.polling.context import Outlet
-from collectors.polling.metric_cache import Board
-from collectors.polling.poll_metrics import Polls
+from collectors.polling.context import PollContext
+from collectors.polling.metric_cache import MetricCache
+from collectors.polling.poll_metrics import PollMetrics
 from collectors.polling.schedule import Stop
 
-# From an outlet, a stop and a place for views to a collector.
-Make = Callable[[Outlet, Stop, Callable[[Any], None]], Any]
+# From a context, a stop and a function that gets each status to a collector.
+Make = Callable[[PollContext, Stop, Callable[[Any], None]], Any]
 
 
 class Watching:
@@ -26,14 +26,18 @@ class Watching:
     def __init__(self, make: Make, kind: str, name: str, labels: dict[str, str]) -> None:
         self._kind, self._name, self._labels = kind, name, labels
         self.registry = CollectorRegistry()
-        self.views: list[Any] = []
+        self.statuses: list[Any] = []
         self.records: list[tuple[Topic, Telemetry]] = []
-        board, polls = Board(), Polls()
-        self.registry.register(board)
-        self.registry.register(polls)
+        cache, poll_metrics = MetricCache(), PollMetrics()
+        self.registry.register(cache)
+        self.registry.register(poll_metrics)
         self.stop = Stop()
-        outlet = Outlet("here", board, polls, lambda topic, record: self.records.append((topic, record)))
-        self._thread = threading.Thread(target=make(outlet, self.stop, self.views.append).run, daemon=True)
+        context = PollContext(
+            "here", cache, poll_metrics, lambda topic, record: self.records.append((topic, record))
+        )
+        self._thread = threading.Thread(
+            target=make(context, self.stop, self.statuses.append).run, daemon=True
+        )
         self._thread.start()
 
     def value(self, metric: str, /, **labels: str) -> float | None:

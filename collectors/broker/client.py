@@ -1,4 +1,4 @@
-"""Jolokia's bulk POST: reads and searches, bounded in size and time. It has no way to exec or write."""
+"""Jolokia's bulk POST: reads and searches, bounded in size and time. It cannot execute or write."""
 
 from __future__ import annotations
 
@@ -9,30 +9,21 @@ import socket
 import ssl
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from collectors.config.model import Auth, Broker, Tls
 from collectors.config.secrets import SecretError, read_password
 from collectors.http.client import HttpClient, TooLargeError
+from collectors.polling.errors import Failure, PollError
 
 MAX_REQUEST_BYTES: Final = 256 << 10
 MAX_REQUESTS: Final = 500
 
-Failure = Literal["timeout", "refused", "auth", "tls", "denied", "lost", "bad_reply"]
-
-
-class JolokiaError(Exception):
-    """No usable answer; `failure` is a word of the metric's."""
-
-    def __init__(self, failure: Failure, text: str) -> None:
-        super().__init__(text)
-        self.failure = failure
-
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Named attributes of an MBean, or of all that a pattern matches; no names are all of them."""
+    """Asks for attributes of the MBeans that match a pattern; for all if none is named."""
 
     mbean: str
     attributes: tuple[str, ...]
@@ -46,7 +37,7 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Names of the MBeans that a pattern matches."""
+    """Asks for the names of the MBeans that match a pattern."""
 
     mbean: str
 
@@ -57,7 +48,7 @@ class Search:
 Request = Read | Search
 
 
-class Jolokia:
+class JolokiaClient:
     """One HTTP connection, kept open; `ask` blocks until `until` of time.monotonic() at the most."""
 
     def __init__(self, broker: Broker) -> None:
@@ -71,35 +62,35 @@ class Jolokia:
         self.reply_bytes = 0
 
     def ask(self, requests: Sequence[Request], until: float) -> list[dict[str, Any]]:
-        """A reply object for each request, in order; JolokiaError when there is no usable answer."""
+        """Return a reply for each request, in order; raises PollError if there is no usable answer."""
         try:
             return [
                 reply for body, count in self._encode(requests) for reply in self._post(body, count, until)
             ]
         except TooLargeError as error:
-            raise JolokiaError("bad_reply", f"{self.where}: {error}; narrow `queues.include`") from None
+            raise PollError("bad_reply", f"{self.where}: {error}; narrow `queues.include`") from None
         except TimeoutError:
-            raise JolokiaError("timeout", f"{self.where} did not answer in time") from None
+            raise PollError("timeout", f"{self.where} did not answer in time") from None
         except ssl.SSLError as error:
-            raise JolokiaError("tls", f"{self.where}: TLS failed: {_ssl_reason(error)}") from None
+            raise PollError("tls", f"{self.where}: TLS failed: {_ssl_reason(error)}") from None
         except OSError as error:
             text = getattr(error, "strerror", None) or str(error) or type(error).__name__
             failure: Failure = (
                 "refused" if isinstance(error, ConnectionRefusedError | socket.gaierror) else "lost"
             )
-            raise JolokiaError(failure, f"{self.where} cannot be asked: {text}; is the broker up?") from None
+            raise PollError(failure, f"{self.where} cannot be asked: {text}; is the broker up?") from None
 
     def close(self) -> None:
         self._client.close()
 
     def _encode(self, requests: Sequence[Request]) -> list[tuple[bytes, int]]:
-        """Poll after poll asks for the same, which can be thousands of queues."""
+        """Return the bodies and how many requests each has; poll after poll asks for the same."""
         if self._encoded[0] != [*requests]:
             self._encoded = ([*requests], [*self._bodies(requests)])
         return self._encoded[1]
 
     def _bodies(self, requests: Sequence[Request]) -> Iterator[tuple[bytes, int]]:
-        """The requests in as few bodies as the bounds allow."""
+        """Put the requests into as few bodies as the bounds allow."""
         part: list[str] = []
         size = 2
         for request in requests:
@@ -126,7 +117,7 @@ class Jolokia:
         self.reply_bytes += len(answer.body)
         try:
             return self._read(answer.status, answer.body, count)
-        except JolokiaError:
+        except PollError:
             self.close()
             raise
 
@@ -134,33 +125,33 @@ class Jolokia:
         try:
             return read_password(auth.password_file)
         except SecretError as error:
-            raise JolokiaError("auth", f"{self.where}: {error}") from None
+            raise PollError("auth", f"{self.where}: {error}") from None
 
     def _read(self, status: int, data: bytes, count: int) -> list[dict[str, Any]]:
         if status == http.HTTPStatus.UNAUTHORIZED:
-            raise JolokiaError(
+            raise PollError(
                 "auth",
                 f"{self.where} refused the login"
                 + ("" if self._auth else " (none was given)")
                 + "; check `auth`: user and password_file",
             )
         if status == http.HTTPStatus.FORBIDDEN:
-            raise JolokiaError("denied", self._denied())
+            raise PollError("denied", self._denied())
         if status != http.HTTPStatus.OK:
-            raise JolokiaError(
+            raise PollError(
                 "bad_reply", f"{self.where} answered HTTP {status}; is it the URL of Jolokia itself?"
             )
         try:
             replies = json.loads(data)
         except (ValueError, RecursionError):
-            raise JolokiaError(
+            raise PollError(
                 "bad_reply", f"{self.where} did not answer JSON; is it the URL of Jolokia itself?"
             ) from None
         statuses = [reply.get("status") for reply in _listed(replies) if isinstance(reply, dict)]
         if statuses and all(status == http.HTTPStatus.FORBIDDEN for status in statuses):
-            raise JolokiaError("denied", self._denied())
+            raise PollError("denied", self._denied())
         if not isinstance(replies, list) or len(replies) != count:
-            raise JolokiaError("bad_reply", f"{self.where} did not answer each of the {count} requests")
+            raise PollError("bad_reply", f"{self.where} did not answer each of the {count} requests")
         return [reply if isinstance(reply, dict) else {} for reply in replies]
 
     def _denied(self) -> str:
@@ -190,7 +181,7 @@ def _context(tls: Tls, where: str) -> ssl.SSLContext:
             context.load_cert_chain(tls.cert, tls.key, password="")
     except OSError as error:
         files = ", ".join(str(file) for file in (tls.ca, tls.cert, tls.key) if file)
-        raise JolokiaError(
+        raise PollError(
             "tls", f"{where}: {files} cannot be used: {error.strerror or 'not PEM, or not a pair'}"
         ) from None
     context.check_hostname = tls.verify == "name"

@@ -2,186 +2,158 @@
 
 from __future__ import annotations
 
-import logging
 import time
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from collectors.broker import outcome, poll
-from collectors.broker.client import Jolokia, JolokiaError
-from collectors.broker.counters import Tallied, Tally
-from collectors.broker.poll import BrokerView, Choice
+from collectors.broker import metrics, poll, records
+from collectors.broker.client import JolokiaClient
+from collectors.broker.counters import BrokerCounters, CountedBroker
+from collectors.broker.poll import QueueSelection
+from collectors.broker.products import UNKNOWN
+from collectors.broker.replies import read_replies
 from collectors.broker.schema import Product
+from collectors.broker.snapshot import BrokerSnapshot
 from collectors.config.model import Broker
-from collectors.contract.telemetry import Telemetry
 from collectors.contract.topics import BROKER
-from collectors.contract.untrusted_text import clean
-from collectors.polling.context import Outlet
-from collectors.polling.poll_metrics import Result
-from collectors.polling.schedule import Pace, Stop
-from collectors.process.trouble import Trouble
+from collectors.polling.context import PollContext
+from collectors.polling.errors import PollError
+from collectors.polling.poll_metrics import PollResult
+from collectors.polling.schedule import Stop
+from collectors.polling.target import STALE_INTERVALS, FaultLog, PolledTarget, log
 
-_log: Final = logging.getLogger("inflight.collect")
-
-STALE_INTERVALS: Final = 3
-CENSUS_POLLS: Final = 12  # how often the queues are counted anew
+SELECT_POLLS: Final = 12  # how often the queues are counted and selected anew
 
 
 @dataclass(frozen=True, slots=True)
-class BrokerSeen:
+class BrokerStatus:
     """A broker after a poll: what it said, or why it did not."""
 
     mesh: str
     broker: str
-    view: BrokerView | None
-    tallied: Tallied | None
+    snapshot: BrokerSnapshot | None
+    counted: CountedBroker | None
     failure: str | None
     seconds: float
     interval_ns: int
 
 
 class BrokerCollector:
-    """`run` blocks until `stop`; nothing that the broker does ends it. `seen` gets each poll's view."""
+    """`run` blocks until `stop`; nothing that the broker does ends it. `seen` gets each poll's status."""
 
     def __init__(
         self,
         name: str,
         broker: Broker,
-        outlet: Outlet,
+        context: PollContext,
         stop: Stop,
-        seen: Callable[[BrokerSeen], None] = lambda _: None,
+        seen: Callable[[BrokerStatus], None] = lambda _: None,
     ) -> None:
         self.name = name
-        self.tried = False  # whether a poll has come to its end, good or bad
         self._broker = broker
-        self._outlet = outlet
+        self._context = context
         self._stop = stop
         self._seen = seen
-        self._jolokia = Jolokia(broker)
-        self._excused = outlet.excuse()
-        self._pace = Pace(broker.interval / 1e9, time.monotonic())
+        self._client = JolokiaClient(broker)
+        self._target = PolledTarget("broker", name, f"broker {name}", broker.interval, context)
         self._product: Product | None = None
-        self._choice = Choice()
-        self._since_census = CENSUS_POLLS
-        self._tally = Tally()
+        self._selection = QueueSelection()
+        self._since_selection = SELECT_POLLS
+        self._counters = BrokerCounters()
         self._polls = 0
         self._last_ns: int | None = None
-        self._trouble = Trouble(_log)
-        self._told: set[str] = set()
+        self._faults = FaultLog(self._target.title)
+
+    @property
+    def tried(self) -> bool:
+        """Whether a poll has come to its end, good or bad."""
+        return self._target.tried
 
     def run(self) -> None:
-        self._outlet.polls.known(("broker", self.name))
-        while not self._stop.wait(max(0.0, self._pace.next() - time.monotonic())):
+        while not self._target.wait(self._stop):
             started = time.monotonic()
             try:
-                view = self._poll(started + self._pace.deadline_seconds)
-                self._succeeded(view, time.monotonic() - started)
-            except JolokiaError as error:
+                snapshot = self._poll(started + self._target.deadline_seconds)
+                self._succeeded(snapshot, time.monotonic() - started)
+            except PollError as error:
                 self._failed(error.failure, str(error), time.monotonic() - started)
             except Exception:  # noqa: BLE001 -- one broker's error must not end its watching
-                _log.exception("broker %s: an unexpected error; starting over", self.name)
+                log.exception("broker %s: an unexpected error; starting over", self.name)
                 self._failed("bad_reply", "an unexpected error", time.monotonic() - started)
-            self._outlet.polls.took(("broker", self.name), time.monotonic() - started)
-            self.tried = True
-        self._jolokia.close()
+            self._target.took(time.monotonic() - started)
+        self._client.close()
 
-    def _poll(self, until: float) -> BrokerView:
-        if self._product is None:
-            self._product = poll.detected(self._jolokia.ask(poll.detection(), until))
-            if self._product is None:
-                raise JolokiaError(
-                    "bad_reply",
-                    f"{self._broker.jolokia} has neither Artemis' nor ActiveMQ Classic's MBeans; "
-                    "is it the broker's Jolokia, or is `target` missing?",
-                )
-            self._since_census = CENSUS_POLLS
+    def _poll(self, until: float) -> BrokerSnapshot:
+        product = self._product or self._detect_product(until)
         searches = []
-        if self._since_census >= CENSUS_POLLS:
-            searches = poll.census(self._product)
+        if self._since_selection >= SELECT_POLLS:
+            searches = poll.name_searches(product)
             # The first time it is asked alone: the queues may be too many to ask for all.
             if self._polls == 0:
-                found = self._jolokia.ask(searches, until)
-                self._choice = poll.choose(self._product, self._broker.queues, found)
+                self._select(product, self._client.ask(searches, until))
                 searches = []
-            self._since_census = 0
-        asked = poll.requests(self._product, self._broker.queues, self._choice)
-        replies = self._jolokia.ask([*searches, *(item.request for item in asked)], until)
+            self._since_selection = 0
+        asked = poll.requests(product, self._broker.queues, self._selection)
+        replies = self._client.ask([*searches, *(item.request for item in asked)], until)
         if searches:
-            found = replies[: len(searches)]
-            self._choice = poll.choose(self._product, self._broker.queues, found)
+            self._select(product, replies[: len(searches)])
         now_ns = (time.time_ns(), time.monotonic_ns())
-        view = poll.read(asked, replies[len(searches) :], self._product, self._broker.queues, now_ns)
-        if not view.one("broker"):
+        snapshot = read_replies(asked, replies[len(searches) :], product, self._broker.queues, now_ns)
+        if not snapshot.one("broker"):
             self._product = None  # a backup that has no broker yet, or another product at the next start
-            raise JolokiaError("bad_reply", f"{self._broker.jolokia} has lost the broker's MBean")
-        self._since_census += 1
-        return view
+            raise PollError("bad_reply", f"{self._broker.jolokia} has lost the broker's MBean")
+        self._since_selection += 1
+        return snapshot
 
-    def _succeeded(self, view: BrokerView, seconds: float) -> None:
-        self._excused()
+    def _detect_product(self, until: float) -> Product:
+        self._product = poll.detect_product(self._client.ask(poll.product_searches(), until))
+        if self._product is None:
+            raise PollError(
+                "bad_reply",
+                f"{self._broker.jolokia} {UNKNOWN}; is it the broker's Jolokia, or is `target` missing?",
+            )
+        self._since_selection = SELECT_POLLS
+        return self._product
+
+    def _select(self, product: Product, found: list[dict[str, object]]) -> None:
+        self._selection = poll.select_queues(product, self._broker.queues, found)
+
+    def _succeeded(self, snapshot: BrokerSnapshot, seconds: float) -> None:
+        self._target.answered()
         self._polls += 1
-        tallied = self._tally.feed(view)
-        interval_ns = self._broker.interval if self._last_ns is None else view.steady_ns - self._last_ns
-        self._last_ns = view.steady_ns
-        mesh = self._broker.mesh
-        omitted = Counter(dict.fromkeys(("queue", "address"), 0)) + Counter(self._choice.omitted)
-        omitted.update(view.omitted)
-        self._outlet.board.put(
+        counted = self._counters.count(snapshot)
+        interval_ns = self._broker.interval if self._last_ns is None else snapshot.steady_ns - self._last_ns
+        self._last_ns = snapshot.steady_ns
+        mesh, site = self._broker.mesh, self._context.site
+        omitted = {
+            entity: self._selection.omitted.get(entity, 0) + snapshot.omitted.get(entity, 0)
+            for entity in ("queue", "address")
+        }
+        self._context.cache.put(
             ("broker", self.name),
             [
-                *outcome.samples(mesh, self.name, view, tallied),
-                *(
-                    ("collector_omitted_series", ("broker", self.name, entity), float(omitted[entity]))
-                    for entity in ("queue", "address")
-                ),
+                *metrics.of_broker(mesh, self.name, snapshot, counted),
+                *metrics.of_omitted(self.name, omitted),
             ],
             STALE_INTERVALS * self._broker.interval / 1e9,
         )
-        self._outlet.polls.count(("broker", self.name), "ok", view.faults)
-        for record in outcome.records(
-            self._outlet.site, mesh, self.name, view, tallied, (self._polls, interval_ns)
-        ):
-            self._outlet.publish(BROKER, record)
-        self._tell(view, tallied)
-        self._pace.succeeded(time.monotonic())
-        self._seen(BrokerSeen(mesh, self.name, view, tallied, None, seconds, interval_ns))
+        for record in records.of_broker(site, mesh, self.name, snapshot, counted, (self._polls, interval_ns)):
+            self._context.publish(BROKER, record)
+        if counted.restarted and not self._target.in_trouble:
+            log.info("broker %s has restarted", self.name)
+        self._faults.warn(snapshot.notes)
+        self._target.succeeded(snapshot.faults)
+        self._seen(BrokerStatus(mesh, self.name, snapshot, counted, None, seconds, interval_ns))
 
-    def _tell(self, view: BrokerView, tallied: Tallied) -> None:
-        if self._trouble.text is None and tallied.restarted:
-            _log.info("broker %s has restarted", self.name)
-        self._trouble.over(f"broker {self.name}: polled again")
-        for note in view.notes:
-            kind = " ".join(note.split(": ", 2)[:2])
-            if kind not in self._told:
-                self._told.add(kind)
-                _log.warning(
-                    "broker %s: %s (told once; counted in inflight_collector_bad_replies_total)",
-                    self.name,
-                    note,
-                )
-
-    def _failed(self, result: Result, text: str, seconds: float) -> None:
-        if self._excused():
-            _log.info("broker %s: %s, while this process stood still; polled again at once", self.name, text)
+    def _failed(self, result: PollResult, text: str, seconds: float) -> None:
+        if self._target.failed_by_standstill(text):
             return
-        mesh = self._broker.mesh
-        self._outlet.board.put(("broker", self.name), [("broker_up", (mesh, self.name), 0.0)])
-        self._outlet.publish(
-            BROKER,
-            Telemetry(
-                site=self._outlet.site,
-                mesh=mesh,
-                target=self.name,
-                entity="broker",
-                at_ns=time.time_ns(),
-                interval_ns=self._broker.interval,
-                poll=self._polls,
-                rows=[{"up": False, "reason": clean(text)}],
-            ),
+        mesh, site, interval_ns = self._broker.mesh, self._context.site, self._broker.interval
+        self._context.cache.put(("broker", self.name), [("broker_up", (mesh, self.name), 0.0)])
+        poll_of = (self._polls, interval_ns)
+        self._context.publish(
+            BROKER, records.of_failure(site, mesh, self.name, time.time_ns(), text, poll_of)
         )
-        self._pace.failed(time.monotonic())
-        self._trouble.tell(f"broker {self.name}: {text}")
-        self._outlet.polls.count(("broker", self.name), result)  # last: what is counted is shown and told
-        self._seen(BrokerSeen(mesh, self.name, None, None, text, seconds, self._broker.interval))
+        self._target.failed(result, text)
+        self._seen(BrokerStatus(mesh, self.name, None, None, text, seconds, interval_ns))

@@ -11,7 +11,7 @@ _NEEDS_ESCAPE: Final = re.compile(r'([\\"*?])')
 
 
 def parse(name: str) -> dict[str, str]:
-    """The keys, with quotes and escapes taken off; ValueError for no object name."""
+    """Return an object name's keys without quotes and escapes; raises ValueError for anything else."""
     _, colon, rest = name.partition(":")
     found: dict[str, str] = {}
     place = 0
@@ -28,12 +28,12 @@ def parse(name: str) -> dict[str, str]:
 
 
 def quote(value: str) -> str:
-    """A value as an exact quoted one."""
+    """Quote a value, so that it matches only itself."""
     return '"' + _NEEDS_ESCAPE.sub(r"\\\1", value).replace("\n", "\\n") + '"'
 
 
 def quote_pattern(pattern: str) -> str | None:
-    """A pattern with `*` and `?` as JMX has them, or None where it has more than those."""
+    """Quote a pattern of `*` and `?`; None if it has more than JMX knows."""
     if any(letter in pattern for letter in '[]"\\\n'):
         return None
     return f'"{pattern}"'

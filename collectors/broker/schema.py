@@ -1,25 +1,14 @@
-"""What brokers are asked for: the one table of facts about their MBeans. Only reads and searches."""
+"""What brokers are asked for: the form of a product's table, and the tables of the JVM that all run in."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
-ProductName = Literal["artemis", "classic"]
-# number: a whole one; ratio: 0..1; percent: 0..100, told as a ratio; flag; text; usage: of java.lang
-Type = Literal["number", "ratio", "percent", "flag", "text", "usage", "load"]
+from collectors.polling.attributes import Attribute, attributes
 
 
-@dataclass(frozen=True, slots=True)
-class Attribute:
-    """An attribute by its name there, its name here, and its type."""
-
-    wire: str
-    name: str
-    type: Type
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Bean:
     """A kind of MBean by its object name's pattern; `{queue}` takes a pattern of names."""
 
@@ -27,132 +16,90 @@ class Bean:
     pattern: str
     attributes: tuple[Attribute, ...]
     keys: tuple[tuple[str, str], ...] = ()  # key of the object name, and the name it has here
+    labels: tuple[str, ...] = ()  # of these, the metrics' labels; none: there is one such MBean
+    quotes_names: bool = True  # whether names stand in quotes, as the config's patterns are asked for
 
     @property
     def wanted(self) -> list[str]:
-        return [attribute.wire for attribute in self.attributes]
+        return [attribute.remote_name for attribute in self.attributes]
+
+    @property
+    def counts(self) -> tuple[Attribute, ...]:
+        return tuple(a for a in self.attributes if a.type == "count")
+
+    @property
+    def gauges(self) -> tuple[Attribute, ...]:
+        return tuple(a for a in self.attributes if a.type != "count" and a.metric)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Product:
-    """A broker's own MBeans: itself first."""
+    """A broker's own MBeans. The broker's attributes `active` and `backup` say which of a pair it is."""
 
-    name: ProductName
+    name: str
     title: str
     broker: Bean
     queue: Bean
     address: Bean | None
+    moves_to: tuple[str, ...] = ()  # attributes of a queue: where messages go that expire or fail
 
+    @property
+    def beans(self) -> tuple[Bean, ...]:
+        return (self.broker, *self.destinations)
 
-def _attributes(text: str) -> tuple[Attribute, ...]:
-    """`Wire:name:type`, separated by white space."""
-    found = []
-    for item in text.split():
-        wire, name, kind = item.split(":")
-        found.append(Attribute(wire, name, kind))  # type: ignore[arg-type]  # checked by the table's tests
-    return tuple(found)
+    @property
+    def destinations(self) -> tuple[Bean, ...]:
+        """Those of which there may be many: the config chooses by their names."""
+        return (self.queue, self.address) if self.address else (self.queue,)
 
-
-ARTEMIS: Final = Product(
-    "artemis",
-    "ActiveMQ Artemis",
-    # `Uptime` is a text; DiskStoreUsage is 0..1, the other one 0..100.
-    Bean(
-        "broker",
-        "org.apache.activemq.artemis:broker=*",
-        _attributes(
-            """
-            Version:version:text UptimeMillis:uptime_ms:number Active:active:flag Backup:backup:flag
-            AddressMemoryUsagePercentage:address_memory_ratio:percent DiskStoreUsage:disk_ratio:ratio
-            ConnectionCount:connections:number
-            """
-        ),
-        (("broker", "name"),),
-    ),
-    Bean(
-        "queue",
-        "org.apache.activemq.artemis:address=*,broker=*,component=addresses,queue={queue},"
-        "routing-type=*,subcomponent=queues",
-        _attributes(
-            """
-            MessageCount:messages:number DeliveringCount:delivering:number ScheduledCount:scheduled:number
-            ConsumerCount:consumers:number PersistentSize:persistent_bytes:number
-            MessagesAdded:added:number MessagesAcknowledged:acknowledged:number
-            MessagesExpired:expired:number MessagesKilled:killed:number
-            """
-        ),
-        (("address", "address"), ("queue", "queue")),
-    ),
-    Bean(
-        "address",
-        "org.apache.activemq.artemis:address={queue},broker=*,component=addresses",
-        _attributes(
-            """
-            Paging:paging:flag NumberOfPages:pages:number AddressSize:bytes:number
-            AddressLimitPercent:limit_ratio:percent UnRoutedMessageCount:unrouted:number
-            """
-        ),
-        (("address", "address"),),
-    ),
-)
-
-CLASSIC: Final = Product(
-    "classic",
-    "ActiveMQ Classic",
-    Bean(
-        "broker",
-        "org.apache.activemq:brokerName=*,type=Broker",
-        _attributes(
-            """
-            BrokerVersion:version:text UptimeMillis:uptime_ms:number Slave:backup:flag
-            MemoryPercentUsage:address_memory_ratio:percent StorePercentUsage:disk_ratio:percent
-            CurrentConnectionsCount:connections:number
-            """
-        ),
-        (("brokerName", "name"),),
-    ),
-    Bean(
-        "queue",
-        "org.apache.activemq:brokerName=*,destinationName={queue},destinationType=Queue,type=Broker",
-        _attributes(
-            """
-            QueueSize:messages:number InFlightCount:delivering:number ConsumerCount:consumers:number
-            StoreMessageSize:persistent_bytes:number EnqueueCount:added:number
-            DequeueCount:acknowledged:number ExpiredCount:expired:number
-            """
-        ),
-        (("destinationName", "queue"),),
-    ),
-    None,
-)
-
-PRODUCTS: Final = (ARTEMIS, CLASSIC)
 
 JVM: Final = (
     Bean(
         "memory",
         "java.lang:type=Memory",
-        _attributes("HeapMemoryUsage:heap:usage NonHeapMemoryUsage:non_heap:usage"),
+        attributes(
+            """
+            HeapMemoryUsage     heap      usage
+            NonHeapMemoryUsage  non_heap  usage
+            """
+        ),
     ),
-    Bean("pool", "java.lang:name=*,type=MemoryPool", _attributes("Usage:usage:usage"), (("name", "pool"),)),
+    Bean("pool", "java.lang:name=*,type=MemoryPool", attributes("Usage usage usage"), (("name", "pool"),)),
     Bean(
         "gc",
         "java.lang:name=*,type=GarbageCollector",
-        _attributes("CollectionCount:collections:number CollectionTime:collection_ms:number"),
+        attributes(
+            """
+            CollectionCount  collections    count  broker_jvm_gc_collections_total
+            CollectionTime   collection_ms  count  broker_jvm_gc_seconds_total  /1000
+            """
+        ),
         (("name", "gc"),),
+        ("gc",),
     ),
-    Bean("threads", "java.lang:type=Threading", _attributes("ThreadCount:threads:number")),
-    Bean("classes", "java.lang:type=ClassLoading", _attributes("LoadedClassCount:classes:number")),
-    Bean("runtime", "java.lang:type=Runtime", _attributes("StartTime:start_ms:number")),
+    Bean("threads", "java.lang:type=Threading", attributes("ThreadCount threads number broker_jvm_threads")),
+    Bean(
+        "classes",
+        "java.lang:type=ClassLoading",
+        attributes("LoadedClassCount classes number broker_jvm_classes"),
+    ),
+    Bean(
+        "runtime",
+        "java.lang:type=Runtime",
+        attributes("StartTime start_ms number broker_start_time_seconds /1000"),
+    ),
     Bean(
         "system",
         "java.lang:type=OperatingSystem",
-        _attributes(
+        attributes(
             """
-            SystemLoadAverage:load1:load ProcessCpuTime:cpu_ns:number
-            OpenFileDescriptorCount:open_fds:number MaxFileDescriptorCount:max_fds:number
-            FreePhysicalMemorySize:free_memory_bytes:number FreeSwapSpaceSize:free_swap_bytes:number
-            CommittedVirtualMemorySize:committed_virtual_bytes:number
+            SystemLoadAverage           load1                    load    broker_load1
+            ProcessCpuTime              cpu_ns                   count   broker_cpu_seconds_total  /1000000000
+            OpenFileDescriptorCount     open_fds                 number  broker_open_fds
+            MaxFileDescriptorCount      max_fds                  number  broker_max_fds
+            FreePhysicalMemorySize      free_memory_bytes        number  broker_free_memory_bytes
+            FreeSwapSpaceSize           free_swap_bytes          number  broker_free_swap_bytes
+            CommittedVirtualMemorySize  committed_virtual_bytes  number  broker_committed_virtual_bytes
             """
         ),
     ),

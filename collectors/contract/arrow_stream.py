@@ -1,8 +1,8 @@
-"""Arrow IPC streams of one uncompressed batch, found in place: a tenth of what a reader of any stream costs.
+"""Arrow IPC streams of one uncompressed batch, read in place: a tenth of the cost of a reader for any stream.
 
-pyarrow reads each form of stream, and each message before a batch, once; streams that differ from what it
-read only in the text of their metadata and in their numbers are then read here. What is new, or other than
-expected, is None: pyarrow is asked again. So it does not matter which streams were read before.
+pyarrow reads each form of stream, and each message before a batch, once. Streams that differ from these
+only in the text of their metadata and in their numbers are then read here. For all others these functions
+return None, and pyarrow reads them. So the result does not depend on which streams were read before.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _ROOM: Final = 64 << 20  # bytes of all of it: of each run some forms, and of nu
 
 
 class _Other(Exception):  # noqa: N818 -- not an error
-    """A message that is other than expected."""
+    """A message has another form than the one expected."""
 
 
 class Frame(NamedTuple):
-    """A stream's first message around the text in its metadata."""
+    """A stream's first message, and the text in its metadata."""
 
     text: bytes
     form: tuple[int, bytes, bytes]  # equal forms are of one schema
@@ -46,7 +46,7 @@ class Bits(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Where the columns' values are, as the message before them says."""
+    """Where the columns' values are, by the message before them."""
 
     rows: int
     message: int  # its own length: then comes the body
@@ -56,7 +56,7 @@ class Batch(NamedTuple):
 
 
 class Forms:
-    """What was learned: the schemas that pyarrow found, by form, and what messages say of their batches."""
+    """What was learned: the schemas that pyarrow found, by form, and the places of values by message."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, bytes, bytes], Any] = {}
@@ -67,21 +67,21 @@ class Forms:
         return self._known.get(frame.form)
 
     def put(self, frame: Frame, schema: Any) -> None:
-        """Learn what pyarrow found in a stream."""
+        """Remember what pyarrow found in a stream."""
         if frame.end <= _LONGEST:
             self._make_room(frame.end)
             self._known[frame.form] = schema
 
     def batch(self, data: bytes, start: int, widths: bytes) -> Batch | None:
-        """The batch that a stream's second message is, if nothing follows it; `widths`: of its flat columns.
+        """Return the batch that begins there, if its message is known and nothing follows it.
 
-        [Most messages have been seen before: they tell lengths and places, and no times.]
+        Most messages are known: they hold lengths and places, and no times.
         """
         found = self._batches.get(widths + _message(data, start))
         return found if found is not None and ends(data, start + found.message + found.body) else None
 
     def put_batch(self, data: bytes, start: int, widths: bytes, batch: Batch) -> None:
-        """Learn what `batch_in` found in a stream that pyarrow read."""
+        """Remember what `batch_in` found in a stream that pyarrow read."""
         if batch.message <= _LONGEST:
             self._make_room(batch.message)
             self._batches[widths + _message(data, start)] = batch
@@ -95,7 +95,7 @@ class Forms:
 
 
 def frame(data: bytes, begins: bytes) -> Frame | None:
-    """The first message, if it has a text that begins so."""
+    """Return the first message, if it has a text that begins so."""
     if data[:4] != _CONTINUES or len(data) < 2 * _WORD.size:
         return None
     end = 2 * _WORD.size + _WORD.unpack_from(data, 4)[0]
@@ -110,12 +110,12 @@ def frame(data: bytes, begins: bytes) -> Frame | None:
 
 
 def ends(data: bytes, start: int) -> bool:
-    """Whether the stream is over there."""
+    """Return whether the stream ends there."""
     return data[start:] == _END
 
 
 def is_plain(data: bytes) -> bool:
-    """Whether it is a schema of little-endian numbers and batches of values as they are.
+    """Return whether it is a schema of little-endian numbers and uncompressed batches.
 
     What is compressed may be a thousand times longer than its bytes.
     """
@@ -142,7 +142,7 @@ def is_plain(data: bytes) -> bool:
 
 
 def batch_in(data: bytes, start: int, widths: bytes) -> Batch | None:
-    """The batch that begins there, if it is as expected, and nothing follows it."""
+    """Return the batch that begins there, if it has the expected form and nothing follows it."""
     try:
         found = _batch(_message(data, start), widths)
     except (struct.error, IndexError, _Other):
@@ -151,13 +151,13 @@ def batch_in(data: bytes, start: int, widths: bytes) -> Batch | None:
 
 
 def _message(data: bytes, start: int) -> bytes:
-    """Its bytes without the body; too few where the data end before."""
+    """Return the message without its body; fewer bytes if the data end before."""
     length = data[start + _WORD.size : start + 2 * _WORD.size]
     return data[start : start + 2 * _WORD.size + int.from_bytes(length, "little")]
 
 
 def _batch(message: bytes, widths: bytes) -> Batch:
-    """_Other where it is of another kind, or its numbers cannot be."""
+    """Read a batch's message; raises _Other if it has another form, or impossible numbers."""
     rows_at, nodes_at, buffers_at, size_at = _places(message)
     rows, body = _LONG.unpack_from(message, rows_at)[0], _LONG.unpack_from(message, size_at)[0]
     nodes, buffers = _pairs(message, nodes_at, len(widths)), _pairs(message, buffers_at, 2 * len(widths))
@@ -177,7 +177,7 @@ def _batch(message: bytes, widths: bytes) -> Batch:
 
 
 def _places(message: bytes) -> tuple[int, int, int, int]:
-    """Where a batch's message has its rows, nodes and buffers, and its body's length."""
+    """Return where a batch's message has its rows, nodes and buffers, and its body's length."""
     root = _root(message, 2 * _WORD.size)
     version, kind, header, size_at = (_field(message, root, number) for number in range(4))
     if message[:4] != _CONTINUES or not version or not kind or not header or not size_at:
@@ -196,7 +196,7 @@ def _root(data: bytes, place: int) -> int:
 
 
 def _field(data: bytes, table: int, number: int) -> int:
-    """Where a table's field is; 0: it is not there."""
+    """Return where a table's field is; 0: it has none."""
     layout = table - _SIGNED.unpack_from(data, table)[0]
     place = 4 + 2 * number
     if place >= _SHORT.unpack_from(data, layout)[0]:
@@ -206,7 +206,7 @@ def _field(data: bytes, table: int, number: int) -> int:
 
 
 def _pairs(data: bytes, field: int, count: int) -> list[tuple[int, int]]:
-    """So many pairs of 64-bit numbers; _Other where it is another number of them."""
+    """Return a field's pairs of 64-bit numbers; raises _Other if they are not so many."""
     place = _root(data, field)
     if _WORD.unpack_from(data, place)[0] != count:
         raise _Other

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated, Final, Literal, TypedDict, get_args
 
 from collectors.contract import type_check
-from collectors.contract.type_check import Most, Text, TimeNs
+from collectors.contract.type_check import MaxItems, MaxLength, TimeNs
 from collectors.contract.untrusted_text import read_json
 
 VERSION: Final = 1
@@ -17,21 +17,21 @@ Kind = Literal["maintenance", "fault", "deploy"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 
-class _Wire(TypedDict):
+class _Fields(TypedDict):
     v: Literal[1]
     at_ns: TimeNs
     until_ns: TimeNs | None
     kind: Kind
-    paths: Annotated[list[Annotated[str, Text(1_024, printable=False)]], Most(1_000)]
-    text: Annotated[str, Text(1_024, printable=False)]
+    paths: Annotated[list[Annotated[str, MaxLength(1_024, printable=False)]], MaxItems(1_000)]
+    text: Annotated[str, MaxLength(1_024, printable=False)]
 
 
-_check: Final = type_check.checker(_Wire)
+_check: Final = type_check.checker(_Fields)
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something done at a moment, or from then until another; `paths` are patterns, none means all."""
+    """Something done at `at_ns`, or from then until `until_ns`; `paths` are patterns, none means all."""
 
     at_ns: int
     until_ns: int | None
@@ -43,13 +43,13 @@ class Event:
         return not self.paths or any(fnmatch.fnmatchcase(path, pattern) for pattern in self.paths)
 
     def covers(self, from_ns: int, to_ns: int) -> bool:
-        """Whether it went on at some time in [from_ns, to_ns)."""
+        """Return whether it went on at some time in [from_ns, to_ns)."""
         until_ns = self.at_ns + 1 if self.until_ns is None else self.until_ns
         return self.at_ns < to_ns and from_ns < until_ns
 
 
 def encode(event: Event) -> bytes:
-    """The event as canonical JSON."""
+    """Return the event as canonical JSON."""
     value = {
         "v": VERSION,
         "at_ns": event.at_ns,
@@ -62,7 +62,7 @@ def encode(event: Event) -> bytes:
 
 
 def decode(data: bytes) -> Event:
-    """The event in these bytes; ValueError where there is none of this version."""
+    """Read an event; raises ValueError for anything else, and for one of another version."""
     raw = read_json(data)
     if not isinstance(raw, dict):
         raise ValueError("the event is not a JSON object")  # noqa: TRY004 -- bad data, not a bad call

@@ -1,8 +1,8 @@
 """Records as bytes: an Arrow IPC stream with uncompressed buffers.
 
 The schema's metadata holds the header: under `inflight.run` what is the same in all records of a run, under
-`inflight` the rest, each a JSON object. Times of rows are told by what they differ in, and each column is of
-the narrowest type that holds it: most of a record are numbers of four bytes.
+`inflight` the rest, each a JSON object. Times of rows are written as differences, and each column is of the
+narrowest type that holds it: most of a record are numbers of four bytes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from collectors.contract.records import (
 
 
 class Columns(NamedTuple):
-    """As they are read or written; `present` is of the one that may lack values, None where it has all."""
+    """`present` says which values of the one column that may lack some are there; None: all."""
 
     values: list[NDArray[Any]]
     present: NDArray[np.bool_] | None = None
@@ -80,7 +80,7 @@ _KNOWN = arrow_stream.Forms()
 
 
 def encode(header: Header, rows: Received | Ledger | None = None) -> bytes:
-    """The record as bytes; ValueError where rows and kind do not fit, or there are too many rows."""
+    """Return the record's bytes; raises ValueError if the rows are too many, or not of the header's kind."""
     base, columns = _columns(header, rows)
     forms = _FORMS_OF[header.kind]
     arrays = [
@@ -100,7 +100,7 @@ def encode(header: Header, rows: Received | Ledger | None = None) -> bytes:
 
 
 def decode(data: bytes) -> Record:
-    """The record in these bytes; BadRecord where there is none that this version can read."""
+    """Read a record; raises BadRecord if this version cannot."""
     if len(data) > MAX_BYTES:
         raise BadRecord("oversized", f"{len(data)} bytes; a record has at most {MAX_BYTES}")
     try:
@@ -125,7 +125,7 @@ def decode(data: bytes) -> Record:
 
 
 def _columns(header: Header, rows: Received | Ledger | None) -> tuple[int, Columns]:
-    """The columns as they are written, and the number that theirs are told from."""
+    """Return the number from which the rows' numbers are counted, and the columns as they are written."""
     if header.kind == "received" and isinstance(rows, Received):
         _bounded(rows.size)
         sent_ns = rows.sent_ns - header.second * SECOND_NS
@@ -160,7 +160,7 @@ def _narrowest(values: NDArray[Any], dtypes: tuple[np.dtype[Any], ...]) -> np.dt
 
 
 class _Learned(NamedTuple):
-    """What pyarrow found in a stream around a text: true of all that differ in numbers and that text only."""
+    """What pyarrow found in a stream; it holds for all that differ from it in numbers and header only."""
 
     of_run: record_header.Values
     forms: tuple[_Form, ...]
@@ -194,12 +194,12 @@ def _read(data: bytes) -> tuple[Header, int, Columns]:
 
 
 def _is_only_text(data: bytes, frame: arrow_stream.Frame, text: bytes) -> bool:
-    """Whether the text is the one that pyarrow found, and there is no other that could be taken for it."""
+    """Return whether the text is the one that pyarrow found, and no other could be taken for it."""
     return frame.text == text and data.count(record_header.BEGINS, 0, frame.end) == 1
 
 
 def _learn(data: bytes, frame: arrow_stream.Frame, learned: _Learned) -> None:
-    """From a stream that pyarrow has read."""
+    """Remember what pyarrow found in this stream."""
     if learned.forms:
         batch = arrow_stream.batch_in(data, frame.end, learned.widths)
         if batch is None:
@@ -209,7 +209,7 @@ def _learn(data: bytes, frame: arrow_stream.Frame, learned: _Learned) -> None:
 
 
 def _columns_in_place(data: bytes, start: int, learned: _Learned) -> Columns | None:
-    """Those of a stream of this schema whose only batch begins there; None: ask pyarrow."""
+    """Return the columns of a stream whose only batch begins there; None: pyarrow has to read it."""
     if not learned.forms:
         return Columns([]) if arrow_stream.ends(data, start) else None
     batch = _KNOWN.batch(data, start, learned.widths)
@@ -228,7 +228,7 @@ def _columns_in_place(data: bytes, start: int, learned: _Learned) -> Columns | N
 
 
 def _fits(schema: Any, forms: tuple[_Form, ...]) -> bool:
-    """Whether it has these columns in this order, and no others."""
+    """Return whether it has these columns in this order, and no others."""
     return len(schema) == len(forms) and all(
         field.name == form.name and field.nullable == form.nullable and _DTYPES.get(field.type) in form.dtypes
         for field, form in zip(schema, forms, strict=True)
@@ -236,7 +236,7 @@ def _fits(schema: Any, forms: tuple[_Form, ...]) -> bool:
 
 
 def _columns_of(stream: Any, forms: tuple[_Form, ...]) -> Columns:
-    """These columns, whole and in their order; BadRecord where the stream has them not."""
+    """Return the columns in the order of `forms`; raises BadRecord if the stream lacks one."""
     batches = list(stream)
     count = sum(batch.num_rows for batch in batches)
     if count > MAX_ROWS:
@@ -272,7 +272,7 @@ def _gathered(table: Any, forms: tuple[_Form, ...]) -> list[Any]:
 
 
 def _values(column: Any) -> NDArray[Any]:
-    """ValueError where the buffer is shorter than the column says."""
+    """Return the column's values; raises ValueError if its buffer is too short."""
     dtype, count = _DTYPES[column.type], len(column)
     if not count:
         return np.zeros(0, dtype)
@@ -312,15 +312,15 @@ def _read_ledger(header: Header, base: int, columns: Columns) -> Ledger:
     *numbers, outcome = columns.values
     first_seq, length = (each.astype(np.int64) for each in numbers)
     first_seq += base
-    if len(first_seq) == 1 and _are_near(numbers, base):  # the main road
+    if len(first_seq) == 1 and _are_near(numbers, base):  # as in most records
         if not length[0] or outcome[0] >= len(OUTCOMES):
-            raise BadRecord("malformed", f"an empty run, or an outcome above {len(OUTCOMES) - 1}")
+            raise BadRecord("malformed", f"an empty range, or an outcome above {len(OUTCOMES) - 1}")
     elif len(first_seq):
         ends = first_seq + length
         if not _are_near(numbers, base):
             _check_bits(first_seq | length | ends)
         if not length.all() or (len(ends) > 1 and (first_seq[1:] < ends[:-1]).any()):
-            raise BadRecord("malformed", "ledger runs that are empty or overlap")
+            raise BadRecord("malformed", "ledger ranges that are empty or overlap")
         if int(outcome.max()) >= len(OUTCOMES):
             raise BadRecord("malformed", f"an outcome above {len(OUTCOMES) - 1}")
     return Ledger(first_seq, length, outcome)
@@ -334,11 +334,11 @@ def _start_ns(header: Header) -> int:
 
 
 def _are_near(columns: list[NDArray[Any]], base: int) -> bool:
-    """Whether all numbers told from the base are certainly in range: columns of four bytes go less far."""
+    """Return whether all numbers are certainly in range, as in columns of at most four bytes."""
     return base < NUMBERS_BELOW - _NEAR and max([each.itemsize for each in columns]) < _WIDE.itemsize
 
 
 def _check_bits(numbers: NDArray[np.int64]) -> None:
-    """All bits of all numbers together: below 0 where one is, and not below the limit where one is not."""
+    """Raise BadRecord if a number is negative or too large, by the bits of all together."""
     if not 0 <= int(np.bitwise_or.reduce(numbers)) < NUMBERS_BELOW:
         raise BadRecord("malformed", "negative or huge numbers among the rows")

@@ -1,4 +1,4 @@
-"""A record's header as JSON, and the checks of one that was read: it may come from anybody."""
+"""A record's header as JSON. One that is read is checked, for anybody may have written it."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ Readers = Mapping[str, tuple[int, Reader]]
 
 
 def encode(header: Header, base: int = 0) -> tuple[bytes, bytes]:
-    """What is the same in all records of the run, and what is not. Fields at their defaults are left out.
+    """Return the part that is the same in all records of the run, and the rest.
 
-    `base`: the number from which the rows' numbers are told.
+    Fields at their defaults are left out. The rows' numbers are counted from `base`.
     """
     of_run = {"v": FORMAT, **_told(header, OF_RUN)}
     text = _json(_told(header, _OF_RECORD) | ({_BASE: base} if base else {}))
@@ -62,7 +62,7 @@ def _json(fields: Mapping[str, Any]) -> bytes:
 
 
 def decode_run(text: bytes) -> Values:
-    """What all records of a run say; BadRecord, or what json raises, where there is nothing of the kind."""
+    """Read the part that is the same in all records of a run; raises BadRecord, or what json raises."""
     raw = _object(text)
     version = raw.pop("v", None)
     if version != FORMAT:
@@ -74,7 +74,7 @@ def decode_run(text: bytes) -> Values:
 
 
 def decode(of_run: Values, text: bytes) -> tuple[Header, int]:
-    """The header in this JSON and the run's, and the base; BadRecord, or what json raises, where none is."""
+    """Read the rest; return the whole header and the base. Raises BadRecord, or what json raises."""
     values = of_run.copy()
     _take(values, _object(text), _READERS_OF_RECORD)
     base = values.pop()
@@ -108,7 +108,7 @@ def _whole(values: Values, names: Sequence[str]) -> None:
         raise BadRecord("malformed", f"the header lacks {missing}")
 
 
-# Each of these gives the value as the header has it, or raises BadRecord.
+# Each of these returns the value as the header has it, or raises BadRecord.
 
 
 def _text(longest: int, *, printable: bool) -> Reader:

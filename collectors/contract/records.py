@@ -1,7 +1,7 @@
-"""The records that probes write to `inflight.samples`: the contract. Their bytes are record_codec's matter.
+"""The records that probes write to `inflight.samples`; record_codec.py reads and writes their bytes.
 
-`received` and `ledger` records have rows, `alive` and `bye` have none. What the fields mean, and what the
-job makes of them, is told in streaming/accounting.md.
+`received` and `ledger` records have rows, `alive` and `bye` have none. streaming/accounting.md says what the
+fields mean and what the job makes of them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ BadRecordReason = Literal["malformed", "version", "oversized"]
 
 
 class BadRecord(Exception):  # noqa: N818 -- it is the record that is bad
-    """These bytes are no record of this format; `reason` is what they are counted under."""
+    """Bytes that are not a record of this format; they are counted by `reason`."""
 
     def __init__(self, reason: BadRecordReason, detail: str) -> None:
         super().__init__(f"{reason}: {detail}")
@@ -48,7 +48,7 @@ class BadRecord(Exception):  # noqa: N818 -- it is the record that is bad
 
 
 class Gap(NamedTuple):
-    """What an end declares as given up: its records `first` to `last`, and the time they covered."""
+    """Records of an end that were given up: `first` to `last`, and the time that they covered."""
 
     first: int
     last: int
@@ -57,7 +57,7 @@ class Gap(NamedTuple):
 
 
 class Span(NamedTuple):
-    """A stretch of an end's time, [from_ns, to_ns)."""
+    """A time of an end, [from_ns, to_ns)."""
 
     from_ns: int
     to_ns: int
@@ -74,7 +74,7 @@ _NOTHING: Final[Mapping[Any, Any]] = MappingProxyType({})
 
 
 class Header(NamedTuple):
-    """What every record says about the end that wrote it, and what its kind adds."""
+    """What a record says of the end that wrote it, and what is added by its kind."""
 
     # The same in all records of a run; record_header.OF_RUN names them.
     mesh: str
@@ -128,9 +128,9 @@ class Header(NamedTuple):
 
 
 class Received(NamedTuple):
-    """Columns of a `received` record, in order of arrival, as a record tells them: by differences.
+    """Columns of a `received` record, in order of arrival, as differences of any integer type.
 
-    Numbers are told from `base`, send times from `start_ns`; columns are of any integer type.
+    Numbers are counted from `base`, send times from `start_ns`.
     """
 
     base: int
@@ -154,7 +154,7 @@ class Received(NamedTuple):
         has_ipdv: NDArray[np.bool_],
         flags: Bytes,
     ) -> Received:
-        """Of numbers and times as they are."""
+        """Make it of absolute numbers and times."""
         base = max(int(seq.min()), 0) if len(seq) else 0
         start_ns = int(sent_ns.min()) // SECOND_NS * SECOND_NS if len(seq) else 0
         return cls(
@@ -171,12 +171,11 @@ class Received(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many rows there are."""
         return len(self.flags)
 
     @property
-    def run(self) -> tuple[int, int] | None:
-        """The first number and the one after the last, where they count up without a hole."""
+    def contiguous(self) -> tuple[int, int] | None:
+        """The first number and the one after the last, if all between are there and in order."""
         numbers = self.from_base
         first, last = int(numbers[0]), int(numbers[-1])
         if last - first + 1 != len(numbers) or not (numbers[1:] > numbers[:-1]).all():
@@ -204,7 +203,7 @@ class Received(NamedTuple):
         return np.ones(self.size, np.bool_) if self.present is None else self.present
 
     def only(self, some: NDArray[np.bool_]) -> Received:
-        """The rows of this mask."""
+        """Return the rows of this mask."""
         return self._replace(
             from_base=self.from_base[some],
             from_start_ns=self.from_start_ns[some],
@@ -217,7 +216,7 @@ class Received(NamedTuple):
 
 
 class Ledger(NamedTuple):
-    """Columns of a `ledger` record: runs of equal outcome, in order of `first_seq`."""
+    """Columns of a `ledger` record: ranges of numbers with one outcome, in order of `first_seq`."""
 
     first_seq: Ints
     length: Ints
@@ -225,7 +224,7 @@ class Ledger(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A record as it is read: `rows` are of the header's kind."""
+    """A record that was read, with the rows of its kind."""
 
     header: Header
     received: Received | None = None
@@ -233,6 +232,6 @@ class Record(NamedTuple):
 
 
 def flow_hash(mesh: str, address: str) -> int:
-    """64 bits that tell one flow's message bodies from another's."""
+    """Return 64 bits that tell one flow's message bodies from another's."""
     digest = hashlib.blake2b(f"{mesh}\0{address}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big")

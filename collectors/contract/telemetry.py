@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
 from collectors.contract import type_check
-from collectors.contract.type_check import Count, Json, LengthNs, Name, TimeNs, Whole
+from collectors.contract.type_check import Between, Count, Json, LengthNs, Name, TimeNs
 from collectors.contract.untrusted_text import read_json
 
 FORMAT: Final = 1
@@ -16,16 +16,16 @@ MAX_ROWS: Final = 500  # in one record; more go into further parts of it
 MAX_PARTS: Final = 1_000
 MAX_BYTES: Final = 4 << 20
 
-Part = Annotated[int, Whole(1, MAX_PARTS + 1)]
+Part = Annotated[int, Between(1, MAX_PARTS + 1)]
 
 
 class BadTelemetry(Exception):  # noqa: N818 -- it names the record
-    """A record that cannot be read; the text says why."""
+    """A record cannot be read; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Telemetry:
-    """Rows of one entity. Counters come as `name` (rises only) and `name_added` (since the last poll).
+    """Rows of one entity. A counter has `name`, which only rises, and `name_added`, since the poll before.
 
     `target` is a router or a broker, or empty where the record is of the mesh as a whole.
     """
@@ -53,7 +53,7 @@ class Telemetry:
 
 
 def split(record: Telemetry) -> Iterator[Telemetry]:
-    """The same in parts of a bounded number of rows; one part where there are none."""
+    """Yield the record in parts of at most MAX_ROWS rows; one part if it has no rows."""
     parts: Sequence[int] = range(0, len(record.rows), MAX_ROWS) or (0,)
     for number, start in enumerate(parts, 1):
         rows = record.rows[start : start + MAX_ROWS]
@@ -64,7 +64,7 @@ _check: Final = type_check.checker(Telemetry)
 
 
 def decode(data: bytes) -> Telemetry:
-    """Read a record; BadTelemetry for anything that is none."""
+    """Read a record; raises BadTelemetry for anything else."""
     if len(data) > MAX_BYTES:
         raise BadTelemetry(f"a record of {len(data)} bytes")
     try:

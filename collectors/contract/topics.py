@@ -1,4 +1,4 @@
-"""The Kafka topics, by what goes through them."""
+"""The Kafka topics and their settings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PARTITIONS: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic as `inflight` makes it when asked to; one made by others keeps its own settings."""
+    """A topic with the settings that `inflight` makes it with; one that exists keeps its own."""
 
     suffix: str
     retention_ms: int
@@ -32,7 +32,7 @@ class Topic:
         return f"{prefix}.{self.suffix}"
 
     def settings(self) -> dict[str, str]:
-        """The topic's own configuration."""
+        """Return the topic's configuration, as Kafka names it."""
         return {"retention.ms": str(self.retention_ms), **SETTINGS}
 
 

@@ -1,4 +1,4 @@
-"""Whether a value from outside is what a type says, down to the last field and within bounds.
+"""Checks that a value from outside is of a type, down to the last field and within bounds.
 
 A record is checked whole before anything of it is used: one that is half right must not be half counted.
 Its type is a TypedDict or a dataclass, in which each number and text says by `Annotated` how large it may be.
@@ -25,48 +25,48 @@ from typing import (
 
 from collectors.contract.records import NUMBERS_BELOW
 
-Check = Callable[[Any, str], None]  # ValueError, with the field, where the value is not what it should be
+Check = Callable[[Any, str], None]  # of a value and its field's name; raises ValueError that names the field
 
-Json = dict[str, Any]  # of which only this is known: that everybody can take it
+Json = dict[str, Any]  # any JSON object whose numbers, texts and depth are bounded
 _DEEPEST: Final = 4
 _LONGEST: Final = 4_096
 _HIGHEST: Final = 1 << 80  # a sum of many numbers of 64 bits
 
 
-class Whole(NamedTuple):
-    """A number of [least, below)."""
+class Between(NamedTuple):
+    """A whole number of [least, below)."""
 
     least: int
     below: int
 
 
-class Text(NamedTuple):
-    """So many characters at most, and whether they have to be such as can be shown."""
+class MaxLength(NamedTuple):
+    """A text of so many characters at most, all of them printable unless it says otherwise."""
 
-    most: int
+    characters: int
     printable: bool = True
 
 
-class Most(NamedTuple):
-    """So many items at most, of a list or an object."""
+class MaxItems(NamedTuple):
+    """A list or an object of so many items at most."""
 
     items: int
 
 
 # No time is later than 2116, which leaves room to add to it without leaving 64 bits. Spans may be negative.
-TimeNs = Annotated[int, Whole(0, NUMBERS_BELOW)]
-SpanNs = Annotated[int, Whole(-(1 << 65), 1 << 65)]  # the sum of two numbers of 64 bits
-LengthNs = Annotated[int, Whole(0, 1 << 65)]
-Count = Annotated[int, Whole(0, 1 << 63)]
+TimeNs = Annotated[int, Between(0, NUMBERS_BELOW)]
+SpanNs = Annotated[int, Between(-(1 << 65), 1 << 65)]  # the sum of two numbers of 64 bits
+LengthNs = Annotated[int, Between(0, 1 << 65)]
+Count = Annotated[int, Between(0, 1 << 63)]
 # As in the headers of samples, of which rows are made: collectors/contract/record_header.py.
-Name = Annotated[str, Text(192)]
-Place = Annotated[str, Text(1_024, printable=False)]  # a path or an address
-Route = Annotated[str, Text(512)]
-Word = Annotated[str, Text(64)]  # of our own making
+Name = Annotated[str, MaxLength(192)]
+PathOrAddress = Annotated[str, MaxLength(1_024, printable=False)]  # a path or an address
+Route = Annotated[str, MaxLength(512)]
+Word = Annotated[str, MaxLength(64)]  # one of a few that this project chose
 
 
 def checker(kind: Any) -> Check:
-    """What checks values of this type; TypeError where it says no bounds."""
+    """Return a function that checks values of this type; raises TypeError if the type has no bounds."""
     if is_typeddict(kind) or is_dataclass(kind):
         hints = get_type_hints(kind, include_extras=True)
         return _object({name: checker(hint) for name, hint in hints.items()})
@@ -86,10 +86,10 @@ def checker(kind: Any) -> Check:
     return made[origin](*inner)
 
 
-def _bounded(kind: Any, bounds: Whole | Text | Most) -> Check:
-    if isinstance(bounds, Whole):
+def _bounded(kind: Any, bounds: Between | MaxLength | MaxItems) -> Check:
+    if isinstance(bounds, Between):
         return _whole(bounds)
-    if isinstance(bounds, Text):
+    if isinstance(bounds, MaxLength):
         return _text(bounds)
     inner = checker(kind)
 
@@ -101,7 +101,7 @@ def _bounded(kind: Any, bounds: Whole | Text | Most) -> Check:
     return check
 
 
-def _whole(bounds: Whole) -> Check:
+def _whole(bounds: Between) -> Check:
     def check(value: Any, where: str) -> None:
         if type(value) is not int or not bounds.least <= value < bounds.below:
             raise ValueError(f"{where} is not a whole number from {bounds.least} to below {bounds.below}")
@@ -109,16 +109,16 @@ def _whole(bounds: Whole) -> Check:
     return check
 
 
-def _text(bounds: Text) -> Check:
+def _text(bounds: MaxLength) -> Check:
     kind = "printable characters" if bounds.printable else "characters"
 
     def check(value: Any, where: str) -> None:
         if (
             type(value) is not str
-            or len(value) > bounds.most
+            or len(value) > bounds.characters
             or (bounds.printable and not value.isprintable())
         ):
-            raise ValueError(f"{where} is not a text of at most {bounds.most} {kind}")
+            raise ValueError(f"{where} is not a text of at most {bounds.characters} {kind}")
 
     return check
 
@@ -185,7 +185,7 @@ def _row(value: Any, where: str) -> None:
 
 
 def _json(value: Any, where: str, depth: int) -> None:
-    """Any JSON whose numbers and texts everybody can take, and that is not nested deep."""
+    """Check any JSON: its numbers, texts and depth."""
     kind = type(value)
     if kind is int:
         if not -_HIGHEST < value < _HIGHEST:

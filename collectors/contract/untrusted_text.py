@@ -1,4 +1,4 @@
-"""Names and texts that come from elsewhere: chosen by patterns, kept short, and harmless on a screen."""
+"""Names and texts from outside: matched by patterns, shortened, and made harmless for a screen."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _ESCAPE: Final = b"\\u"
 
 
 def read_json(data: bytes) -> Any:
-    """What this JSON in UTF-8 says; ValueError where it is none, or holds half of a surrogate pair.
+    """Parse JSON in UTF-8; raises ValueError for anything else, and for half of a surrogate pair.
 
-    Such a half can be read, and be written nowhere: it would fail where somebody passes it on.
+    Such a half can be read but not written, so it would fail where somebody passes it on.
     """
     try:
         found = json.loads(data.decode())
@@ -26,15 +26,15 @@ def read_json(data: bytes) -> Any:
 
 
 def matches(name: str, patterns: Sequence[str]) -> bool:
-    """Whether a name is of one of the patterns (`*`, `?`, `[…]`)."""
+    """Return whether the name matches one of the patterns (`*`, `?`, `[…]`)."""
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def clean(text: str) -> str:
-    """A text of theirs that can be encoded and is not long."""
+def encodable(text: str) -> str:
+    """Return the text as it can be encoded in UTF-8, cut to MAX_TEXT characters."""
     return (text if text.isascii() else text.encode("utf-8", "replace").decode())[:MAX_TEXT]
 
 
 def shown(text: str) -> str:
-    """The text on a terminal, which nothing in it may steer."""
+    """Return the text with each character replaced that could steer a terminal."""
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)

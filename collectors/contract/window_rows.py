@@ -11,16 +11,16 @@ from typing import Annotated, Any, Final, Literal, TypedDict, cast
 from collectors.contract import type_check
 from collectors.contract.records import Link, Role
 from collectors.contract.type_check import (
+    Between,
     Count,
     LengthNs,
-    Most,
+    MaxItems,
+    MaxLength,
     Name,
-    Place,
+    PathOrAddress,
     Route,
     SpanNs,
-    Text,
     TimeNs,
-    Whole,
     Word,
 )
 from collectors.contract.untrusted_text import read_json
@@ -48,11 +48,11 @@ PERCENTILES: Final[dict[str, tuple[int, int]]] = {
 
 # What data from outside may come to in a row; a deployment never comes near it.
 ENDS: Final = 1_024
-WindowNs = Annotated[int, Whole(1_000_000_000, 1 << 62)]
-Counts = Annotated[dict[Word, Count], Most(64)]
-Spans = Annotated[dict[Word, SpanNs], Most(64)]
+WindowNs = Annotated[int, Between(1_000_000_000, 1 << 62)]
+Counts = Annotated[dict[Word, Count], MaxItems(64)]
+Spans = Annotated[dict[Word, SpanNs], MaxItems(64)]
 # HdrHistogram V2, compressed, base64: 1 ns to 1 h, 3 significant digits; negatives as 0.
-Packed = Annotated[str, Text(1 << 20)]
+Packed = Annotated[str, MaxLength(1 << 20)]
 
 
 class Latency(TypedDict):
@@ -105,8 +105,8 @@ class Named(TypedDict):
 
     v: Literal[1]
     mesh: Name
-    path: Place
-    address: Place
+    path: PathOrAddress
+    address: PathOrAddress
     source: Name
     target: Name
     presettled: bool
@@ -120,7 +120,7 @@ class WindowRow(Named):
     rules: Word
     revision: Count
     complete: bool  # no flag that makes a number doubtful
-    flags: Annotated[list[Word], Most(64)]
+    flags: Annotated[list[Word], MaxItems(64)]
     sent: Count
     classes: dict[Class, Count]  # adds up to `sent`
     refused: Counts  # by rejected, released, modified
@@ -147,8 +147,8 @@ class WindowRow(Named):
     stalled_ns: LengthNs
     clock: ClockState | None
     slowest: Slowest | None
-    routes: Annotated[dict[Route, Count], Most(256)]
-    members: Annotated[list[Member], Most(ENDS)]
+    routes: Annotated[dict[Route, Count], MaxItems(256)]
+    members: Annotated[list[Member], MaxItems(ENDS)]
 
 
 class LiveEnd(TypedDict):
@@ -177,8 +177,8 @@ class LiveRow(Named):
     outage_since_ns: TimeNs | None
     duplicate: Count
     response: Spans  # percentiles and "max", "mean" of the newest window's received messages
-    lower_bound: Annotated[list[Word], Most(64)]  # percentiles whose rank falls among the pending
-    ends: Annotated[list[LiveEnd], Most(ENDS)]
+    lower_bound: Annotated[list[Word], MaxItems(64)]  # percentiles whose rank falls among the pending
+    ends: Annotated[list[LiveEnd], MaxItems(ENDS)]
 
 
 _ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)

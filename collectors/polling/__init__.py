@@ -1,1 +1,1 @@
-"""What both kinds of collectors share: when to poll, what a poll found, how polls go."""
+"""What router and broker collectors share: schedules, counters, and metrics of targets and polls."""

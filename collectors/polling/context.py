@@ -1,4 +1,4 @@
-"""Where collectors put what they find."""
+"""What every collector is given: its site, and where metric values, poll results and records go."""
 
 from __future__ import annotations
 
@@ -7,28 +7,31 @@ from dataclasses import dataclass
 
 from collectors.contract.telemetry import Telemetry
 from collectors.contract.topics import Topic
-from collectors.polling.metric_cache import Board
-from collectors.polling.poll_metrics import Polls
+from collectors.polling.metric_cache import MetricCache
+from collectors.polling.poll_metrics import PollMetrics
 
 Publish = Callable[[Topic, Telemetry], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Outlet:
-    """`publish` is called from the collectors' threads, with the topic, and must not block for long."""
+class PollContext:
+    """`publish` is called from the collectors' threads and must not block for long."""
 
     site: str
-    board: Board
-    polls: Polls
+    cache: MetricCache
+    poll_metrics: PollMetrics
     publish: Publish
 
-    def excuse(self) -> Callable[[], bool]:
-        """Whether this process has stood still since it was asked last: a failure then is nobody else's."""
-        known = self.board.steady.still_seconds()
+    def standstill_check(self) -> Callable[[], bool]:
+        """Return a function that says whether this process has stood still since its last call.
 
-        def excused() -> bool:
+        A poll that failed meanwhile says nothing about its target.
+        """
+        known = self.cache.steady.still_seconds()
+
+        def stood_still() -> bool:
             nonlocal known
-            before, known = known, self.board.steady.still_seconds()
+            before, known = known, self.cache.steady.still_seconds()
             return known != before
 
-        return excused
+        return stood_still

@@ -1,7 +1,7 @@
-"""What the collectors have to show on /metrics: the last values of each target, or none.
+"""The last metric values of each polled target, for /metrics.
 
-As a collector of the Prometheus package's, and as text of its own: a large mesh has some 100,000 samples,
-which take the package many times longer to write (tests/bench/collectors.py).
+They are shown through the Prometheus package's registry, or as text that is written here: a large mesh has
+some 100,000 values, which take the package many times longer to write (tests/bench/collectors.py).
 """
 
 from __future__ import annotations
@@ -18,105 +18,108 @@ from collectors.contract.metrics import CATALOGUE, PREFIX, quote
 from collectors.process.steady_clock import Steady
 
 # Name in the catalogue, label values in the catalogue's order, value.
-Sample = tuple[str, tuple[str, ...], float]
-Samples = Iterable[Sample]
+MetricValue = tuple[str, tuple[str, ...], float]
+MetricValues = Iterable[MetricValue]
 
 _UP: Final = frozenset({"mesh_up", "mesh_url_up", "router_up", "broker_up"})
 
 
 @dataclass(slots=True)
-class _Shown:
-    """A target's samples, or how to make them: they are made when somebody wants to see them."""
+class _TargetMetrics:
+    """A target's values, or the function that makes them when they are first wanted."""
 
-    samples: tuple[Sample, ...] | Callable[[], Samples]
+    values: tuple[MetricValue, ...] | Callable[[], MetricValues]
     until: float
     text: dict[str, str] | None = None
 
-    def all(self, now: float) -> tuple[Sample, ...]:
-        if callable(self.samples):
-            self.samples = tuple(self.samples())
+    def current(self, now: float) -> tuple[MetricValue, ...]:
+        """Return the values, or once they are out of date only those of `_UP`, as 0."""
+        if callable(self.values):
+            self.values = tuple(self.values())
         if now <= self.until:
-            return self.samples
-        return tuple((name, labels, 0.0) for name, labels, _ in self.samples if name in _UP)
+            return self.values
+        return tuple((name, labels, 0.0) for name, labels, _ in self.values if name in _UP)
 
     def lines(self, now: float) -> dict[str, str]:
-        """By the metric's name."""
+        """Return the lines of Prometheus' text format by the metric's name."""
         if now > self.until:
-            return _lines(self.all(now))
+            return _lines(self.current(now))
         if self.text is None:
-            self.text = _lines(self.all(now))
+            self.text = _lines(self.current(now))
         return self.text
 
 
-class Board(Collector):
-    """Samples by the target they are of; a target's samples are replaced or dropped as a whole.
+class MetricCache(Collector):
+    """Metric values by target; those of a target are replaced or dropped together.
 
-    Those of a target that nobody has refreshed until their time runs out are not shown, but that it is down.
+    Once the time of a target's values has run out, only that the target is down is shown.
     """
 
     def __init__(self, clock: Callable[[], float] | None = None) -> None:
         self.steady: Final = Steady()
         self._lock = threading.Lock()
-        self._shown: dict[Hashable, _Shown] = {}
+        self._targets: dict[Hashable, _TargetMetrics] = {}
         self._clock = clock or self.steady.now
 
     def put(
-        self, target: Hashable, samples: Samples | Callable[[], Samples], for_seconds: float = float("inf")
+        self,
+        target: Hashable,
+        values: MetricValues | Callable[[], MetricValues],
+        for_seconds: float = float("inf"),
     ) -> None:
-        """A function is called once, from another thread, when the samples are wanted."""
-        kept = samples if callable(samples) else tuple(samples)
+        """Replace a target's values; a function is called once, from another thread, when they are wanted."""
+        kept = values if callable(values) else tuple(values)
         with self._lock:
-            self._shown[target] = _Shown(kept, self._clock() + for_seconds)
+            self._targets[target] = _TargetMetrics(kept, self._clock() + for_seconds)
 
     def drop(self, target: Hashable) -> None:
         with self._lock:
-            self._shown.pop(target, None)
+            self._targets.pop(target, None)
 
-    def samples(self) -> Iterator[Sample]:
-        """All that is shown now."""
+    def values(self) -> Iterator[MetricValue]:
         now = self._clock()
-        for shown in self._all():
-            yield from shown.all(now)
+        for target in self._all():
+            yield from target.current(now)
 
     def render(self) -> str:
-        """All that is shown now in Prometheus' text format."""
+        """Return all current values in Prometheus' text format."""
         now = self._clock()
         families: dict[str, list[str]] = {}
-        for shown in self._all():
-            for name, lines in shown.lines(now).items():
+        for target in self._all():
+            for name, lines in target.lines(now).items():
                 families.setdefault(name, [CATALOGUE[name].head]).append(lines)
         return "".join(["".join(lines) for lines in families.values()])
 
-    def _all(self) -> list[_Shown]:
+    def _all(self) -> list[_TargetMetrics]:
         with self._lock:
-            return list(self._shown.values())
+            return list(self._targets.values())
 
     def describe(self) -> Iterable[Family]:
-        """Nothing: registering must not collect."""
+        """Return nothing: registering must not collect."""
         return []
 
     def collect(self) -> Iterator[Family]:
         families: dict[str, Family] = {}
-        for name, values, value in self.samples():
+        for name, labels, value in self.values():
             family = families.get(name)
             metric = CATALOGUE[name]
             if family is None:
                 base = PREFIX + name.removesuffix("_total") if metric.kind == "counter" else PREFIX + name
                 family = families[name] = Family(base, metric.help, metric.told_kind)
-            family.add_sample(PREFIX + name, dict(zip(metric.labels, values, strict=True)), value)
+            family.add_sample(PREFIX + name, dict(zip(metric.labels, labels, strict=True)), value)
         yield from families.values()
 
 
-def _lines(samples: Iterable[Sample]) -> dict[str, str]:
+def _lines(values: MetricValues) -> dict[str, str]:
     forms: dict[str, tuple[str, list[str]]] = {}
     quoted: dict[str, str] = {}
-    for name, values, value in samples:
+    for name, labels, value in values:
         form = forms.get(name)
         if form is None:
-            labels = ",".join(f'{label}="%s"' for label in CATALOGUE[name].labels)
-            form = forms[name] = (f"{PREFIX}{name}{{{labels}}} %r\n", [])
-        for text in values:
+            pattern = ",".join(f'{label}="%s"' for label in CATALOGUE[name].labels)
+            form = forms[name] = (f"{PREFIX}{name}{{{pattern}}} %r\n", [])
+        for text in labels:
             if text not in quoted:
                 quoted[text] = quote(text)
-        form[1].append(form[0] % (*[quoted[text] for text in values], float(value)))
+        form[1].append(form[0] % (*[quoted[text] for text in labels], float(value)))
     return {name: "".join(lines) for name, (_, lines) in forms.items()}

@@ -1,4 +1,4 @@
-"""Counters of other systems made to rise only: they restart, and the things that have them come and go."""
+"""Sums that only rise, made of counters that restart, appear and disappear."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Final
 FORGET_ROUNDS: Final = 60  # a source missing for so long does not come back under its name
 
 
-class Deltas:
-    """What each cumulative reading adds to the one before, over rounds of reading all sources.
+class CounterDeltas:
+    """How much the counters of each source rose since the round before; a round reads all sources.
 
-    In the first round nothing is added: what was counted before we looked is not ours. A source that appears
-    later has counted since our last look, so its whole reading is added, as after a restart.
+    In the first round that is 0: what was counted before is not ours. A source that appears later has
+    counted since the round before, so it is all that the source counted, as after a restart.
     """
 
     def __init__(self) -> None:
@@ -30,22 +30,22 @@ class Deltas:
             self._missing.clear()
             self.resets += 1
 
-    def of(self, source: Hashable, reading: tuple[int, ...]) -> tuple[int, ...]:
-        """The increase since the source's last reading; 0 where there is nothing to compare with."""
+    def increase(self, source: Hashable, counts: tuple[int, ...]) -> tuple[int, ...]:
+        """Take the source's counters of this round; return how much each rose since the round before."""
         before = self._last.get(source)
-        self._last[source] = reading
+        self._last[source] = counts
         self._seen.add(source)
         if before is None:
-            return (0,) * len(reading) if self._first else reading
-        if reading == before:
-            return (0,) * len(reading)
-        if len(reading) != len(before) or min(added := tuple(map(operator.sub, reading, before))) < 0:
+            return (0,) * len(counts) if self._first else counts
+        if counts == before:
+            return (0,) * len(counts)
+        if len(counts) != len(before) or min(added := tuple(map(operator.sub, counts, before))) < 0:
             self.resets += 1  # the source is another one of the same name: all of it is new
-            return reading
+            return counts
         return added
 
     def end_round(self) -> None:
-        """Only after a round in which every source was read."""
+        """End a round; call it only where every source was read."""
         self._first = False
         for source in self._last.keys() - self._seen:
             missing = self._missing.get(source, 0) + 1
@@ -58,14 +58,14 @@ class Deltas:
             del self._missing[source]
 
 
-class Sums:
-    """Sums by group, fed by increases; a group that nothing has fed for long is forgotten."""
+class MonotonicSums:
+    """Sums of increases by group; a group to which nothing was added for long is forgotten."""
 
     def __init__(self, width: int, forget_ns: int) -> None:
         self._width = width
         self._forget_ns = forget_ns
         self._sums: dict[Hashable, list[int]] = {}
-        self._fed_ns: dict[Hashable, int] = {}
+        self._added_ns: dict[Hashable, int] = {}
 
     def add(self, group: Hashable, increase: tuple[int, ...], now_ns: int) -> None:
         sums = self._sums.get(group)
@@ -74,12 +74,12 @@ class Sums:
         if any(increase):
             for place, amount in enumerate(increase):
                 sums[place] += amount
-        self._fed_ns[group] = now_ns
+        self._added_ns[group] = now_ns
 
     def forget_idle(self, now_ns: int) -> None:
-        for group in [g for g, fed_ns in self._fed_ns.items() if now_ns - fed_ns > self._forget_ns]:
+        for group in [g for g, added_ns in self._added_ns.items() if now_ns - added_ns > self._forget_ns]:
             del self._sums[group]
-            del self._fed_ns[group]
+            del self._added_ns[group]
 
     def __contains__(self, group: Hashable) -> bool:
         return group in self._sums

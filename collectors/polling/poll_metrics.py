@@ -1,4 +1,4 @@
-"""How the collectors' own polls go: counted by target, for /metrics."""
+"""Metrics of the collectors' own polls, by target: results, durations, bad replies."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from prometheus_client.registry import Collector
 
 from collectors.contract.metrics import CATALOGUE, LATENCY_BUCKETS_SECONDS, PREFIX
 
-Result = Literal["ok", "timeout", "refused", "unreachable", "auth", "tls", "denied", "lost", "bad_reply"]
-RESULTS: Final[tuple[Result, ...]] = (
+PollResult = Literal["ok", "timeout", "refused", "unreachable", "auth", "tls", "denied", "lost", "bad_reply"]
+RESULTS: Final[tuple[PollResult, ...]] = (
     *("ok", "timeout", "refused", "unreachable", "auth", "tls", "denied", "lost", "bad_reply"),
 )
 Target = tuple[str, str]  # collector and target
 
 
-class Polls(Collector):
-    """Thread-safe; a target's series exist from `known` to `forget`."""
+class PollMetrics(Collector):
+    """Thread-safe; a target's series exist from `add_target` to `remove_target`."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -30,30 +30,32 @@ class Polls(Collector):
         self._seconds: dict[Target, list[int]] = {}
         self._sums: dict[Target, float] = {}
 
-    def known(self, target: Target) -> None:
+    def add_target(self, target: Target) -> None:
         with self._lock:
             self._results.setdefault(target, Counter(dict.fromkeys(RESULTS, 0)))
 
-    def count(self, target: Target, result: Result, bad_replies: Counter[str] | None = None) -> None:
-        self.known(target)
+    def count_result(
+        self, target: Target, result: PollResult, bad_replies: Counter[str] | None = None
+    ) -> None:
+        self.add_target(target)
         with self._lock:
             self._results[target][result] += 1
             if bad_replies:
                 self._bad.setdefault(target, Counter()).update(bad_replies)
 
-    def took(self, target: Target, seconds: float) -> None:
+    def observe_seconds(self, target: Target, seconds: float) -> None:
         with self._lock:
             counts = self._seconds.setdefault(target, [0] * (len(LATENCY_BUCKETS_SECONDS) + 1))
             counts[bisect.bisect_left(LATENCY_BUCKETS_SECONDS, seconds)] += 1
             self._sums[target] = self._sums.get(target, 0.0) + seconds
 
-    def forget(self, target: Target) -> None:
+    def remove_target(self, target: Target) -> None:
         with self._lock:
             for kept in (self._results, self._bad, self._seconds, self._sums):
                 kept.pop(target, None)
 
     def describe(self) -> Iterable[Family]:
-        """Nothing: registering must not collect."""
+        """Return nothing: registering must not collect."""
         return []
 
     def collect(self) -> Iterator[Family]:

@@ -1,4 +1,4 @@
-"""When to poll: at an interval, from a start of one's own, and less often where it fails."""
+"""When to poll: at an interval, from a random start, and less often after failures."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ MAX_DEADLINE_SECONDS: Final = 30.0
 
 
 class Stop(threading.Event):
-    """Told once, seen by every thread: as an event, and as a socket that becomes readable."""
+    """Tells all threads to stop: an event, and a socket that becomes readable."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.socket, self._other = socket.socketpair()
+        self.socket, self._sender = socket.socketpair()
 
     def set(self) -> None:
         if not self.is_set():
             super().set()
-            self._other.send(b"x")
+            self._sender.send(b"x")
 
 
-class Pace:
-    """The next moment to poll; all times are those of one steady clock, in seconds."""
+class PollSchedule:
+    """Says when the next poll is due; all times are seconds of one steady clock."""
 
     def __init__(self, interval_seconds: float, now: float, rng: random.Random | None = None) -> None:
         self._interval = interval_seconds
@@ -38,10 +38,11 @@ class Pace:
 
     @property
     def deadline_seconds(self) -> float:
-        """How long a poll may take: the interval's larger part, so that the next is never met by it."""
+        """How long a poll may take, so that it is over before the next one begins."""
         return min(self._interval * DEADLINE_SHARE, MAX_DEADLINE_SECONDS)
 
-    def next(self) -> float:
+    @property
+    def due_seconds(self) -> float:
         return self._next
 
     def succeeded(self, now: float) -> None:
@@ -50,7 +51,7 @@ class Pace:
         self._next += (missed + 1) * self._interval
 
     def failed(self, now: float) -> None:
-        """Wait twice as long with each failure in a row, up to a bound, and never in step with others."""
+        """Wait twice as long after each failure in a row, up to a bound, out of step with other targets."""
         self._failures += 1
         most = max(min(MAX_BACKOFF_SECONDS, MAX_BACKOFF_INTERVALS * self._interval), self._interval)
         wait = min(self._interval * 2 ** min(self._failures - 1, 16), most)

@@ -1,4 +1,4 @@
-"""Router addresses made readable: `M0orders` is the mobile address orders; `L$management` is internal."""
+"""Readable names of router addresses: `M0orders` is the mobile address orders; `L$management` is internal."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PHASED: Final = {"dispatch": True, "skupper": False}  # whether a digit stands 
 
 
 def mobile(key: str | None, flavour: FlavourName) -> str | None:
-    """The name applications know the address by, or None where it is internal."""
+    """Return the name by which applications know the address; None if it is internal."""
     if not key or key[0] != "M":
         return None
     name = key[2:] if _PHASED[flavour] and key[1:2].isdigit() else key[1:]
@@ -35,7 +35,7 @@ def mobile(key: str | None, flavour: FlavourName) -> str | None:
 
 
 def readable(key: str, flavour: FlavourName) -> str:
-    """For people: the name, and in brackets what it is unless it is an application's address."""
+    """Return the name for people, with its class in brackets unless it is an application's address."""
     name = mobile(key, flavour)
     if name is not None:
         return name

@@ -8,17 +8,19 @@ import time
 import uuid
 from collections import deque
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from proton import SASL, Collector, Connection, Delivery, Endpoint, Event, SSLException, Transport
 
 from collectors.amqp import options as amqp
+from collectors.polling.errors import PollError
+from collectors.router import connection_errors
+from collectors.router.connection_errors import UNAUTHORIZED
 from collectors.router.schema import DISPATCH, OWN_CONTAINER, SKUPPER, SKUPPER_PRODUCT, Flavour
 
 CREDIT: Final = 1000
 MAX_REPLY_BYTES: Final = 32 << 20
 _READ_BYTES: Final = 1 << 20
-_UNAUTHORIZED: Final = "amqp:unauthorized-access"
 
 _OUTCOMES: Final = {
     Delivery.REJECTED: "rejected",
@@ -26,31 +28,21 @@ _OUTCOMES: Final = {
     Delivery.MODIFIED: "modified",
 }
 
-Failure = Literal["timeout", "refused", "auth", "tls", "denied", "lost", "bad_reply"]
-
-
-class WireError(Exception):
-    """The connection cannot be had or is gone; `failure` is a word of the metric's."""
-
-    def __init__(self, failure: Failure, text: str) -> None:
-        super().__init__(text)
-        self.failure = failure
-
 
 @dataclass(frozen=True, slots=True)
 class Undelivered:
-    """A request that the router gave back, by the tag it was sent with."""
+    """A request that came back; `tag` is what it was sent with."""
 
     tag: str
     outcome: str
     denied: bool
 
 
-class Wire:
+class ManagementClient:
     """A connection with an anonymous sender and one dynamic reply address.
 
-    Construction blocks until all of it stands, `timeout_seconds` at the most, and raises WireError. `pump`
-    blocks until something came, and raises WireError once the connection is gone.
+    The constructor blocks until both are open, `timeout_seconds` at the most, and raises PollError. `pump`
+    blocks until something came, and raises PollError once the connection is gone.
     """
 
     def __init__(
@@ -59,7 +51,7 @@ class Wire:
         self.where = options.url
         self.reply_to = ""
         self._incoming: deque[bytes | Undelivered] = deque()
-        self._problem: WireError | None = None
+        self._problem: PollError | None = None
         self._secure = options.tls
         self._mechanisms = options.mechanisms
         until = time.monotonic() + timeout_seconds
@@ -80,21 +72,17 @@ class Wire:
             while not (self.reply_to and self._sender.state & Endpoint.REMOTE_ACTIVE):
                 self._turn(until)
                 if time.monotonic() >= until:
-                    raise WireError(
-                        "timeout",
-                        f"{self.where} took the connection but did not answer AMQP within "
-                        f"{timeout_seconds:g}s; is it a router's AMQP port?",
-                    )
+                    raise connection_errors.silent(self.where, timeout_seconds)
         except SSLException as error:
             self._release()
-            raise WireError("tls", f"{self.where}: TLS failed: {error}") from None
-        except WireError:
+            raise PollError("tls", f"{self.where}: TLS failed: {error}") from None
+        except PollError:
             self._release()
             raise
 
     @property
     def guess(self) -> Flavour:
-        """The flavour, as far as the peer told when the connection opened."""
+        """The flavour that the peer seems to be, by what it said when the connection opened."""
         try:
             properties = self._connection.remote_properties
         except UnicodeDecodeError:
@@ -107,13 +95,13 @@ class Wire:
         return int(self._sender.credit)
 
     def send(self, tag: str, message: bytes) -> None:
-        """Hand a request to the transport; whether it arrived is told by what comes back."""
+        """Send a request; if it cannot be delivered, `pump` returns an Undelivered."""
         self._sender.delivery(tag)
         self._sender.stream(message)
         self._sender.advance()
 
     def pump(self, until: float) -> list[bytes | Undelivered]:
-        """What came, at the latest at `until` (of time.monotonic()); empty too when the waker has a byte."""
+        """Return what came by `until` (of time.monotonic()); nothing, also if the waker became readable."""
         if not self._incoming:
             self._turn(until)
         came = list(self._incoming)
@@ -123,12 +111,12 @@ class Wire:
         return came
 
     def close(self) -> None:
-        """Say goodbye if that needs no waiting."""
+        """Close the connection without waiting for the peer."""
         try:
             self._connection.close()
             self._process()
             self._write()
-        except (WireError, OSError):
+        except (PollError, OSError):
             pass  # gone already
         self._release()
 
@@ -150,7 +138,7 @@ class Wire:
         self._receiver.flow(CREDIT)
 
     def _turn(self, until: float) -> None:
-        """Write what there is, wait for the socket, read, and handle what that caused."""
+        """Write, wait for the socket, read, and handle the events."""
         now = time.monotonic()
         tick = self._transport.tick(now)
         self._process()
@@ -176,7 +164,7 @@ class Wire:
         except (BlockingIOError, InterruptedError):
             return
         except OSError as error:
-            self._fail("lost", f"{self.where}: the connection broke: {error.strerror or error}")
+            self._fail(connection_errors.broken(self.where, error))
             return
         if data:
             self._transport.push(data)
@@ -192,7 +180,7 @@ class Wire:
             except (BlockingIOError, InterruptedError):
                 return
             except OSError as error:
-                self._fail("lost", f"{self.where}: the connection broke: {error.strerror or error}")
+                self._fail(connection_errors.broken(self.where, error))
                 return
             self._transport.pop(sent)
         if pending < 0:
@@ -203,7 +191,8 @@ class Wire:
         try:
             self._take_events()
         except UnicodeDecodeError:
-            self._fail("bad_reply", f"{self.where} says what is no UTF-8; is it a router?")
+            text = f"{self.where} says what is no UTF-8; is it a router?"
+            self._fail(PollError("bad_reply", text))
 
     def _take_events(self) -> None:
         while (event := self._events.peek()) is not None:
@@ -213,7 +202,7 @@ class Wire:
             elif kind is Event.LINK_REMOTE_OPEN and event.link.is_receiver:
                 self.reply_to = event.link.remote_source.address or ""
             elif kind in {Event.LINK_REMOTE_CLOSE, Event.SESSION_REMOTE_CLOSE, Event.CONNECTION_REMOTE_CLOSE}:
-                self._closed(event.context.remote_condition)
+                self._fail(connection_errors.closed(self.where, event.context.remote_condition))
             elif kind is Event.TRANSPORT_ERROR:
                 self._transport_error()
             self._events.pop()
@@ -223,14 +212,15 @@ class Wire:
             if delivery.updated and delivery.remote_state:
                 if delivery.remote_state != Delivery.ACCEPTED:
                     condition = delivery.remote.condition
-                    denied = condition is not None and condition.name == _UNAUTHORIZED
+                    denied = condition is not None and condition.name == UNAUTHORIZED
                     self._incoming.append(
                         Undelivered(delivery.tag, _OUTCOMES.get(delivery.remote_state, "unsettled"), denied)
                     )
                 delivery.settle()
             return
         if delivery.pending > MAX_REPLY_BYTES:
-            self._fail("lost", f"{self.where} sent a reply of over {MAX_REPLY_BYTES >> 20} MiB")
+            text = f"{self.where} sent a reply of over {MAX_REPLY_BYTES >> 20} MiB"
+            self._fail(PollError("lost", text))
             return
         if delivery.readable and not delivery.partial:
             link = delivery.link
@@ -240,52 +230,28 @@ class Wire:
             if link.credit <= CREDIT // 2:
                 link.flow(CREDIT - link.credit)
 
-    def _closed(self, condition: Any) -> None:
-        name = condition.name if condition else ""
-        text = (condition.description if condition else "") or name or "no reason given"
-        if name == _UNAUTHORIZED:
-            self._fail(
-                "denied",
-                f"{self.where} does not allow management: {text}; "
-                "deploy/rights/README.md has the vhost policy it needs",
-            )
-        else:
-            self._fail("lost", f"{self.where} closed the connection: {text}")
-
     def _transport_error(self) -> None:
-        condition = self._transport.condition
-        name = condition.name if condition else ""
-        text = (condition.description if condition else "") or name or "unknown"
-        if name == _UNAUTHORIZED or self._login_failed():
-            self._refused(text)
-        elif self._secure and any(word in text.lower() for word in ("ssl", "tls", "certificate")):
-            self._fail("tls", f"{self.where}: TLS failed: {text}; check `tls.ca` and the name in the URL")
-        elif "timeout" in text.lower():
-            self._fail("timeout", f"{self.where} fell silent: {text}")
-        else:
-            self._fail("lost", f"{self.where}: {text}")
+        self._fail(
+            connection_errors.transport_failed(
+                self.where, self._transport.condition, tls=self._secure, login_failed=self._login_failed()
+            )
+        )
 
     def _ended(self) -> None:
-        """The end of the stream, unless something said before why."""
+        """Handle the end of the stream, unless something said before why."""
         if self._login_failed():
-            self._refused(f"it does not take {self._mechanisms}")
-        elif not self.reply_to:
-            self._fail("lost", f"{self.where} hung up before AMQP began; is it a router's AMQP port?")
+            error = connection_errors.login_refused(self.where, f"it does not take {self._mechanisms}")
         else:
-            self._fail("lost", f"{self.where} closed the connection")
+            error = connection_errors.ended(self.where, begun=bool(self.reply_to))
+        self._fail(error)
 
     def _login_failed(self) -> bool:
         return self._transport.sasl().outcome not in {None, SASL.OK}
 
-    def _refused(self, text: str) -> None:
-        self._fail(
-            "auth",
-            f"{self.where} refused the login ({text}); check `sasl`: mechanism, user and password_file",
-        )
-
-    def _fail(self, failure: Failure, text: str) -> None:
+    def _fail(self, error: PollError) -> None:
+        """Keep the first error for `pump`; raise it while the connection is being opened."""
         if self._problem is None:
-            self._problem = WireError(failure, text)
+            self._problem = error
         if not self.reply_to:
             raise self._problem
 
@@ -293,14 +259,8 @@ class Wire:
 def _connect(options: amqp.Options, timeout_seconds: float) -> socket.socket:
     try:
         connected = socket.create_connection((options.host, options.port), timeout=timeout_seconds)
-    except TimeoutError:
-        raise WireError(
-            "timeout", f"{options.url} did not answer within {timeout_seconds:g}s; is a firewall in the way?"
-        ) from None
     except OSError as error:
-        raise WireError(
-            "refused", f"{options.url} cannot be reached: {error.strerror or error}; is the router up?"
-        ) from None
+        raise connection_errors.unreachable(options.url, error, timeout_seconds) from None
     connected.setblocking(False)
     connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return connected

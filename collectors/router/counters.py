@@ -1,4 +1,4 @@
-"""A router's counters over many polls: sums that only rise, whatever restarts, comes or goes."""
+"""A router's counters over many polls, as sums that only rise."""
 
 from __future__ import annotations
 
@@ -8,25 +8,20 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from collectors.contract.untrusted_text import matches
-from collectors.polling.monotonic_counters import Deltas, Sums
-from collectors.router import address_names
+from collectors.polling.monotonic_counters import CounterDeltas, MonotonicSums
+from collectors.router import address_names, schema
 from collectors.router.replies import Row
-from collectors.router.snapshot import LinkGroup, RouterView, link_group
+from collectors.router.snapshot import LinkGroup, RouterSnapshot, link_group
 
-OUTCOMES: Final = ("accepted", "rejected", "released", "modified", "presettled", "dropped_presettled")
-DELAYS: Final = ("delayed_1s", "delayed_10s")
-FLOWS: Final = (
-    *("ingress", "egress", "transit", "ingress_route_container", "egress_route_container", "fallback"),
-)
-ADDRESS_FLOWS: Final = (
-    *("ingress", "egress", "transit", "to_container", "from_container"),
-    *("ingress_route_container", "egress_route_container", "fallback"),
-)
-LINK_COUNTERS: Final = ("deliveries", *OUTCOMES, *DELAYS)
-LINK_GAUGES: Final = ("undelivered", "unsettled", "credit", "capacity", "stuck")
-TOTAL_COUNTERS: Final = (*OUTCOMES, *FLOWS, *DELAYS)
-_LINK_VECTOR: Final = operator.itemgetter(*LINK_COUNTERS)
-ALLOCATOR_COUNTERS: Final = ("heap_allocated", "heap_freed", "to_threads", "to_global")
+LINK_COUNTERS: Final = tuple(a.name for a in schema.LINK.counts)
+TOTAL_COUNTERS: Final = tuple(a.name for a in schema.ROUTER.counts)
+ADDRESS_COUNTERS: Final = tuple(a.name for a in schema.ADDRESS.counts)
+ALLOCATOR_COUNTERS: Final = tuple(a.name for a in schema.ALLOCATOR.counts)
+_LINK_COUNTS: Final = operator.itemgetter(*LINK_COUNTERS)
+_LINK_GAUGES: Final = tuple(a.name for a in schema.LINK.gauges)
+_LINK_SUMMED: Final = tuple(a.name for a in schema.LINK.gauges if not a.highest)
+_LINK_HIGHEST: Final = tuple(a.name for a in schema.LINK.gauges if a.highest)
+_ADDRESS_GAUGES: Final = tuple(a.name for a in schema.ADDRESS.gauges)
 
 # Of links, and as many addresses, for each router; the rest is summed as `_other`. Of links as many again are
 # told apart by what is not the address.
@@ -37,62 +32,62 @@ _REST: Final = LinkGroup(*[address_names.OTHER] * len(LinkGroup._fields))
 
 
 @dataclass(slots=True)
-class Entry:
-    """A thing with counters: what they add up to, what this poll added, and values of now."""
+class CountedGroup:
+    """Counters of links or addresses: their sums, what this poll added, and this poll's gauges."""
 
     sums: tuple[int, ...]
     added: tuple[int, ...]
     gauges: dict[str, int] = field(default_factory=dict)
-    members: int = 1
+    members: int = 1  # of this poll
 
 
 @dataclass(slots=True)
-class Tallied:
-    """What a poll of one router comes to."""
+class CountedRouter:
+    """The result of a poll of one router."""
 
     restarted: bool
     interval_ns: int  # from what it said before, which `added` is since; 0 where that was nothing
-    totals: Entry
-    links: dict[LinkGroup, Entry]
-    addresses: dict[str, Entry]
-    allocators: dict[str, Entry]
+    totals: CountedGroup
+    links: dict[LinkGroup, CountedGroup]
+    addresses: dict[str, CountedGroup]
+    allocators: dict[str, CountedGroup]
     ingress: dict[str, int]  # by the router where they came in: deliveries this poll added
     omitted: dict[str, int]
 
 
-class Tally:
-    """Kept for one router, fed with each poll of it that succeeded."""
+class RouterCounters:
+    """Counters of one router; `count` is given each poll that succeeded."""
 
     def __init__(self, patterns: tuple[str, ...]) -> None:
         self._patterns = patterns
-        self._deltas = Deltas()
-        self._allocator_deltas = Deltas()  # which has rounds of its own: it is read less often
+        self._deltas = CounterDeltas()
+        self._allocator_deltas = CounterDeltas()  # which has rounds of its own: it is read less often
         self._sums = {
-            "total": Sums(len(TOTAL_COUNTERS), FORGET_NS),
-            "link": Sums(len(LINK_COUNTERS), FORGET_NS),
-            "address": Sums(len(ADDRESS_FLOWS), FORGET_NS),
-            "allocator": Sums(len(ALLOCATOR_COUNTERS), FORGET_NS),
+            "total": MonotonicSums(len(TOTAL_COUNTERS), FORGET_NS),
+            "link": MonotonicSums(len(LINK_COUNTERS), FORGET_NS),
+            "address": MonotonicSums(len(ADDRESS_COUNTERS), FORGET_NS),
+            "allocator": MonotonicSums(len(ALLOCATOR_COUNTERS), FORGET_NS),
         }
-        self._allocators: dict[str, Entry] = {}
-        self._before: RouterView | None = None
+        self._allocators: dict[str, CountedGroup] = {}
+        self._before: RouterSnapshot | None = None
 
-    def feed(self, seen: RouterView) -> Tallied:
+    def count(self, seen: RouterSnapshot) -> CountedRouter:
         restarted = self._before is not None and _restarted(self._before, seen)
         interval_ns = seen.steady_ns - self._before.steady_ns if self._before else 0
         self._before = seen
         self._deltas.start_round(restarted=restarted)
         self._allocator_deltas.start_round(restarted=restarted)
-        added = self._deltas.of("total", _vector(seen.totals, TOTAL_COUNTERS))
+        added = self._deltas.increase("total", _vector(seen.totals, TOTAL_COUNTERS))
         self._sums["total"].add("", added, seen.steady_ns)
         links, other_links = self._links(seen)
         addresses, other_addresses = self._addresses(seen)
         if "allocator" in seen.fresh:
             self._allocators = self._read_allocators(seen)
             self._allocator_deltas.end_round()
-        tallied = Tallied(
+        counted = CountedRouter(
             restarted,
             interval_ns,
-            Entry(self._sums["total"].get(""), added),
+            CountedGroup(self._sums["total"].get(""), added),
             links,
             addresses,
             self._allocators,
@@ -102,50 +97,55 @@ class Tally:
         self._deltas.end_round()
         for sums in self._sums.values():
             sums.forget_idle(seen.steady_ns)
-        return tallied
+        return counted
 
-    def _links(self, seen: RouterView) -> tuple[dict[LinkGroup, Entry], int]:
+    def _links(self, seen: RouterSnapshot) -> tuple[dict[LinkGroup, CountedGroup], int]:
         sums = self._sums["link"]
-        found: dict[LinkGroup, Entry] = {}
+        found: dict[LinkGroup, CountedGroup] = {}
         omitted: set[LinkGroup] = set()
         groups: dict[tuple[Any, ...], LinkGroup] = {}
         for link in seen.rows("link"):
             where = (link["connection"], link["address"], link["direction"], link["type"])
             group = groups.get(where)
             if group is None:
-                group = link_group(seen, link, self._patterns)
-                if group not in sums and len(sums) >= MAX_GROUPS and group.address != address_names.OTHER:
-                    omitted.add(group)
-                    group = group._replace(address=address_names.OTHER)
-                if group not in sums and len(sums) >= 2 * MAX_GROUPS:
-                    omitted.add(group)
-                    group = _REST
-                groups[where] = group
-            added = self._deltas.of(("link", link["identity"]), _counted(link))
+                group = groups[where] = self._group(seen, link, omitted)
+            added = self._deltas.increase(("link", link["identity"]), _counted(link))
             sums.add(group, added, seen.steady_ns)
-            idle = link["zero_credit_seconds"] or 0
             entry = found.get(group)
             if entry is None:
-                gauges = {name: link[name] or 0 for name in LINK_GAUGES}
-                found[group] = Entry((), added, {**gauges, "zero_credit_seconds": idle})
+                gauges = {name: link[name] or 0 for name in _LINK_GAUGES}
+                found[group] = CountedGroup((), added, gauges)
                 continue
             _add(entry, added)
             gauges = entry.gauges
-            for name in LINK_GAUGES:
+            for name in _LINK_SUMMED:
                 if value := link[name]:
                     gauges[name] += value
-            gauges["zero_credit_seconds"] = max(gauges["zero_credit_seconds"], idle)
+            for name in _LINK_HIGHEST:
+                gauges[name] = max(gauges[name], link[name] or 0)
         _leave_out_own(found, seen)
         # A group whose links are gone keeps its counters for a while.
         for gone in sums.groups():
             if gone not in found and isinstance(gone, LinkGroup):
-                found[gone] = Entry((), (0,) * len(LINK_COUNTERS), {}, 0)
+                found[gone] = CountedGroup((), (0,) * len(LINK_COUNTERS), {}, 0)
         _finish(found, sums)
         return found, len(omitted)
 
-    def _addresses(self, seen: RouterView) -> tuple[dict[str, Entry], int]:
+    def _group(self, seen: RouterSnapshot, link: Row, omitted: set[LinkGroup]) -> LinkGroup:
+        """Return the link's group, or a group that is shared by those that are too many."""
+        sums = self._sums["link"]
+        group = link_group(seen, link, self._patterns)
+        if group not in sums and len(sums) >= MAX_GROUPS and group.address != address_names.OTHER:
+            omitted.add(group)
+            group = group._replace(address=address_names.OTHER)
+        if group not in sums and len(sums) >= 2 * MAX_GROUPS:
+            omitted.add(group)
+            group = _REST
+        return group
+
+    def _addresses(self, seen: RouterSnapshot) -> tuple[dict[str, CountedGroup], int]:
         sums = self._sums["address"]
-        found: dict[str, Entry] = {}
+        found: dict[str, CountedGroup] = {}
         omitted: set[str] = set()
         for row in seen.rows("address"):
             name = address_names.mobile(row["key"], seen.flavour)
@@ -154,25 +154,27 @@ class Tally:
             if not matches(name, self._patterns) or (name not in sums and len(sums) >= MAX_GROUPS):
                 omitted.add(name)
                 name = address_names.OTHER
-            added = self._deltas.of(("address", row["key"]), _vector(row, ADDRESS_FLOWS))
+            added = self._deltas.increase(("address", row["key"]), _vector(row, ADDRESS_COUNTERS))
             sums.add(name, added, seen.steady_ns)
-            gauges = {"local": row["subscribers"] or 0, "remote": row["remotes"] or 0}
-            _join(found, name, added, gauges)
+            _join(found, name, added, {gauge: row[gauge] or 0 for gauge in _ADDRESS_GAUGES})
         _finish(found, sums)
         return found, len(omitted)
 
-    def _read_allocators(self, seen: RouterView) -> dict[str, Entry]:
+    def _read_allocators(self, seen: RouterSnapshot) -> dict[str, CountedGroup]:
         sums = self._sums["allocator"]
-        found: dict[str, Entry] = {}
+        found: dict[str, CountedGroup] = {}
         for row in seen.rows("allocator"):
-            added = self._allocator_deltas.of(row["type"], _vector(row, ALLOCATOR_COUNTERS))
+            added = self._allocator_deltas.increase(row["type"], _vector(row, ALLOCATOR_COUNTERS))
             sums.add(row["type"], added, seen.steady_ns)
             _join(found, row["type"], added, {"held_bytes": (row["held"] or 0) * (row["size_bytes"] or 0)})
         _finish(found, sums)
         return found
 
-    def _ingress(self, seen: RouterView) -> dict[str, int]:
-        """Who sent what leaves here; an edge's traffic is counted by its interior router."""
+    def _ingress(self, seen: RouterSnapshot) -> dict[str, int]:
+        """Return the deliveries that left here by the router where they came in.
+
+        An edge's traffic is counted by its interior router.
+        """
         if seen.edge:
             return {}
         routers = {row["index"]: row["id"] for row in seen.rows("node")}
@@ -183,7 +185,7 @@ class Tally:
                 continue
             if address_names.mobile(link["address"], seen.flavour) is None:
                 continue
-            added = self._deltas.of(("ingress", link["identity"]), tuple(histogram))
+            added = self._deltas.increase(("ingress", link["identity"]), tuple(histogram))
             for index, total in enumerate(histogram):
                 if total:
                     router = routers.get(index, "_unknown")
@@ -191,7 +193,7 @@ class Tally:
         return found
 
 
-def _restarted(before: RouterView, now: RouterView) -> bool:
+def _restarted(before: RouterSnapshot, now: RouterSnapshot) -> bool:
     if None not in {before.instance, now.instance} and before.instance != now.instance:
         return True
     if before.uptime_seconds is None or now.uptime_seconds is None:
@@ -205,34 +207,36 @@ def _vector(row: Row, counters: Sequence[str]) -> tuple[int, ...]:
 
 
 def _counted(link: Row) -> tuple[int, ...]:
-    counts: tuple[int, ...] = _LINK_VECTOR(link)
+    counts: tuple[int, ...] = _LINK_COUNTS(link)
     return counts if None not in counts else tuple([count or 0 for count in counts])
 
 
-def _join(found: dict[Any, Entry], group: Hashable, added: tuple[int, ...], gauges: dict[str, int]) -> None:
+def _join(
+    found: dict[Any, CountedGroup], group: Hashable, added: tuple[int, ...], gauges: dict[str, int]
+) -> None:
     entry = found.get(group)
     if entry is None:
-        found[group] = Entry((), added, gauges)
+        found[group] = CountedGroup((), added, gauges)
         return
     _add(entry, added)
     for name, value in gauges.items():
         entry.gauges[name] = entry.gauges.get(name, 0) + value
 
 
-def _add(entry: Entry, added: tuple[int, ...]) -> None:
+def _add(entry: CountedGroup, added: tuple[int, ...]) -> None:
     entry.members += 1
     if any(added):
         entry.added = tuple(map(operator.add, entry.added, added))
 
 
-def _leave_out_own(links: Mapping[LinkGroup, Entry], seen: RouterView) -> None:
-    """What may be our own requests and replies does not wait, unless the link has long had no credit."""
+def _leave_out_own(links: Mapping[LinkGroup, CountedGroup], seen: RouterSnapshot) -> None:
+    """Take our own requests and replies, as many as may be, off what waits on links that have credit."""
     for group, entry in links.items():
         if group.peer in seen.neighbours and not entry.gauges["zero_credit_seconds"]:
             for name in ("undelivered", "unsettled"):
                 entry.gauges[name] = max(0, entry.gauges[name] - seen.own)
 
 
-def _finish(found: dict[Any, Entry], sums: Sums) -> None:
+def _finish(found: dict[Any, CountedGroup], sums: MonotonicSums) -> None:
     for group, entry in found.items():
         entry.sums = sums.get(group)

@@ -1,100 +1,46 @@
-"""One poll of a mesh as a state machine: requests out, replies in, nothing of sockets or of the clock."""
+"""One poll of a mesh as a state machine: requests out, replies in; nothing of sockets or of the clock."""
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Final, Literal, NamedTuple
+from typing import Final
 
-from collectors.amqp import management
-from collectors.amqp.management import Nodes, Query, Reply, Request
-from collectors.router import schema
+from collectors.router import management, schema
+from collectors.router.asked import AskedRouter, Kind, KnownRouter, RouterResult, Scope
+from collectors.router.in_flight import InFlight, SentRequest
+from collectors.router.management import Nodes, Query, Reply, Request
 from collectors.router.replies import BadReply, Refused, Table, parse
 from collectors.router.schema import Entity, Flavour
 
-# A router drops presettled messages, which replies are, once more than a link's capacity wait: 250 unless
-# told otherwise. One that answers slowly must not hold the others' places either.
-WINDOW: Final = 128
-PATIENCE_NS: Final = 300_000_000
 MAX_ROUTERS: Final = 2000
 MAX_ROWS: Final = 100_000
 MAX_NOTES: Final = 100
 
-Kind = Literal["local", "interior", "edge"]
-Result = Literal["ok", "timeout", "unreachable", "denied", "bad_reply"]
-Scope = Literal["whole", "who", "nothing"]  # of what a router has to tell: all, who it is, or nothing
-
-
-class Known(NamedTuple):
-    """What earlier polls found out about a router."""
-
-    kind: Kind
-    flavour: Flavour
-    unnamed: frozenset[str] = frozenset()  # entities of which it refuses to tell some attribute that we name
-
-
-@dataclass(slots=True)
-class Asked:
-    """One router in this poll."""
-
-    kind: Kind
-    address: str
-    flavour: Flavour
-    guessed: bool
-    router: str | None = None  # the id it was found by; None for the one we are connected to, until it says
-    whole: bool = True  # not only asked who it is
-    tables: dict[str, Table] = field(default_factory=dict)
-    unnamed: frozenset[str] = frozenset()
-    told_ns: int = 0  # when it told its links
-    own: int = 0  # requests and replies of this poll that may have been on their way when it told its links
-    open: int = 0
-    failure: tuple[Result, str] | None = None
-    faults: Counter[str] = field(default_factory=Counter)
-    started_ns: int = 0
-    ended_ns: int = 0
-
-    @property
-    def result(self) -> Result:
-        return self.failure[0] if self.failure else "ok"
-
-
-@dataclass(frozen=True, slots=True)
-class _Sent:
-    asked: Asked
-    request: Request
-    at_ns: int
-    settled: int  # requests that had come to their end by then
-
 
 class Poll:
-    """Asks the router at the other end, all it knows from before, and all it hears of on the way.
+    """Asks the router at the other end, all that are known, and all that these tell of.
 
-    `tags` gives the correlation ids, unique over the life of the connection; `local` is the id of the router
-    at the other end, once it is known; `rested` are those that are not asked for what hardly changes. The
-    router at the other end is asked at least who it is, whatever its `scope`.
+    `tags` are correlation ids, unique over the life of the connection; `local` is the id of the router at the
+    other end, once it is known; routers in `rested` are not asked for what hardly changes. The router at the
+    other end is asked at least who it is, whatever its `scope`.
     """
 
     def __init__(
         self,
         flavour: Flavour,
-        known: Mapping[str, Known],
+        known: Mapping[str, KnownRouter],
         tags: Iterator[int],
         local: str | None = None,
         rested: Collection[str] = (),
         scope: Callable[[str], Scope] = lambda _: "whole",
     ) -> None:
         self._default = flavour
-        self._tags = tags
-        self._queue: deque[tuple[Asked, Request]] = deque()
-        self._sent: dict[str, _Sent] = {}
-        self._taken_ns = 0
-        self._taken = 0
-        self._answered: set[str] = set()
-        self._local = Asked("local", schema.LOCAL, flavour, guessed=True)
-        self.asked: dict[str, Asked] = {}
+        self._queue: deque[tuple[AskedRouter, Request]] = deque()
+        self._in_flight = InFlight(tags)
+        self._local = AskedRouter("local", schema.LOCAL, flavour, guessed=True)
+        self.asked: dict[str, AskedRouter] = {}
         self.faults: Counter[str] = Counter()  # replies that belong to no router of this poll
         self.omitted = 0
         self._new = 0
@@ -110,54 +56,41 @@ class Poll:
 
     @property
     def done(self) -> bool:
-        return not self._queue and not self._sent
+        return not self._queue and not self._in_flight
 
     @property
-    def local(self) -> Asked:
+    def local(self) -> AskedRouter:
         return self._local
 
     def take(self, now_ns: int, credit: int) -> list[tuple[str, Request]]:
-        """Requests to send now, with their tags."""
-        self._taken_ns = now_ns
-        slow = sum(1 for _ in itertools.takewhile(self._is_slow, self._sent.values()))
-        room = min(credit, WINDOW - (len(self._sent) - slow))
+        """Return the requests to send now, with their tags."""
+        room = self._in_flight.room(now_ns, credit)
         taken: list[tuple[str, Request]] = []
         while self._queue and len(taken) < room:
             asked, request = self._queue.popleft()
             if asked.failure:
                 asked.open -= 1
                 continue
-            tag = str(next(self._tags))
             asked.started_ns = asked.started_ns or now_ns
-            self._sent[tag] = _Sent(asked, request, now_ns, self._taken - len(self._sent))
-            self._taken += 1
-            taken.append((tag, request))
+            taken.append((self._in_flight.add(asked, request), request))
         return taken
 
     def next_wake_ns(self) -> int | None:
-        """When a place may become free without a reply, if requests are waiting for one."""
-        if not self._queue:
-            return None
-        waiting = itertools.dropwhile(self._is_slow, self._sent.values())
-        return next((sent.at_ns + PATIENCE_NS for sent in waiting), None)
-
-    def _is_slow(self, sent: _Sent) -> bool:
-        """Those in `_sent` stand in the order of their time."""
-        return self._taken_ns - sent.at_ns >= PATIENCE_NS
+        """Return when the next request may be sent without a reply; None if none waits."""
+        return self._in_flight.next_wake_ns() if self._queue else None
 
     def reply(self, data: bytes, now_ns: int) -> None:
-        """Take in whatever came; never raises for what a router says."""
+        """Take in what came; never raises for what a router says."""
         try:
             reply = management.decode(data)
         except BadReply as bad:
             self._fault(None, bad)
             return
-        sent = self._sent.pop(reply.tag, None)
+        sent = self._in_flight.answered(reply.tag)
         if sent is None:
-            reason = "repeated" if reply.tag in self._answered else "late_or_foreign"
+            reason = "repeated" if self._in_flight.was_answered(reply.tag) else "late_or_foreign"
             self._fault(None, BadReply(reason, f"a reply to no open request ({reply.tag[:40]!r})"))
             return
-        self._answered.add(reply.tag)
         try:
             if sent.asked.failure is None:
                 self._use(sent, reply, now_ns)
@@ -167,8 +100,8 @@ class Poll:
             self._settled(sent.asked, now_ns)
 
     def undelivered(self, tag: str, outcome: str, *, denied: bool, now_ns: int) -> None:
-        """The network gave a request back."""
-        sent = self._sent.pop(tag, None)
+        """Take in that a request came back."""
+        sent = self._in_flight.returned(tag)
         if sent is None:
             return
         if denied:
@@ -180,24 +113,23 @@ class Poll:
         self._settled(sent.asked, now_ns)
 
     def expire(self, now_ns: int) -> None:
-        """The deadline: what has not been answered whole is down."""
-        for sent in self._sent.values():
+        """End the poll at its deadline: what is not answered has failed."""
+        for sent in self._in_flight.give_up():
             self._fail(sent.asked, "timeout", f"no reply from {sent.request.to} in time")
             sent.asked.ended_ns = now_ns
         for asked, request in self._queue:
             self._fail(asked, "timeout", f"{request.to} could not be asked in time")
             asked.ended_ns = now_ns
-        self._sent.clear()
         self._queue.clear()
 
-    def _ask(self, asked: Asked, request: Request) -> None:
+    def _ask(self, asked: AskedRouter, request: Request) -> None:
         asked.open += 1
         self._queue.append((asked, request))
 
-    def _who(self, asked: Asked) -> Query:
+    def _who(self, asked: AskedRouter) -> Query:
         return self._query(asked, asked.flavour.entities[0])
 
-    def _query(self, asked: Asked, entity: Entity, offset: int = 0) -> Query:
+    def _query(self, asked: AskedRouter, entity: Entity, offset: int = 0) -> Query:
         named = not (entity.ask_all or entity.name in asked.unnamed)
         return Query(asked.address, asked.flavour, entity, offset, named)
 
@@ -215,11 +147,11 @@ class Poll:
             self._new += 1
         address = schema.edge_address(router) if kind == "edge" else schema.interior_address(router)
         flavour = known.flavour if known else self._default
-        asked = Asked(kind, address, flavour, guessed=True, router=router, whole=scope == "whole")
+        asked = AskedRouter(kind, address, flavour, guessed=True, router=router, whole=scope == "whole")
         self.asked[router] = asked
         self._ask(asked, self._who(asked))
 
-    def _use(self, sent: _Sent, reply: Reply, now_ns: int) -> None:
+    def _use(self, sent: SentRequest, reply: Reply, now_ns: int) -> None:
         asked, request = sent.asked, sent.request
         body = reply.checked_body()
         if isinstance(request, Nodes):
@@ -234,7 +166,7 @@ class Poll:
             self._identified(asked, page)
         elif entity is schema.LINK:
             asked.told_ns = asked.told_ns or now_ns
-            asked.own = max(asked.own, self._taken - sent.settled)
+            asked.own = max(asked.own, self._in_flight.sent - sent.ended_before)
         table = asked.tables.setdefault(entity.name, Table())
         table.rows += page.rows
         table.absent = page.absent
@@ -256,7 +188,7 @@ class Poll:
             self.heard.add(router)
         self._add(router, kind)
 
-    def _identified(self, asked: Asked, page: Table) -> None:
+    def _identified(self, asked: AskedRouter, page: Table) -> None:
         if len(page.rows) != 1:
             raise BadReply("shape", f"{len(page.rows)} rows of {asked.flavour.prefix}router instead of one")
         router = page.rows[0]["id"]
@@ -278,7 +210,7 @@ class Poll:
             if not needless and not (entity.seldom and router in self._rested):
                 self._ask(asked, self._query(asked, entity))
 
-    def _bad(self, sent: _Sent, bad: BadReply, now_ns: int) -> None:
+    def _bad(self, sent: SentRequest, bad: BadReply, now_ns: int) -> None:
         asked, request = sent.asked, sent.request
         first = isinstance(request, Query) and request.entity is asked.flavour.entities[0]
         status = bad.status if isinstance(bad, Refused) else None
@@ -302,16 +234,16 @@ class Poll:
         self._fail(asked, "bad_reply", str(bad))
         asked.ended_ns = now_ns
 
-    def _fail(self, asked: Asked, result: Result, text: str) -> None:
+    def _fail(self, asked: AskedRouter, result: RouterResult, text: str) -> None:
         if asked.failure is None:
             asked.failure = (result, text)
 
-    def _settled(self, asked: Asked, now_ns: int) -> None:
+    def _settled(self, asked: AskedRouter, now_ns: int) -> None:
         asked.open -= 1
         if asked.open <= 0:
             asked.ended_ns = now_ns
 
-    def _fault(self, asked: Asked | None, bad: BadReply, count: int = 1) -> None:
+    def _fault(self, asked: AskedRouter | None, bad: BadReply, count: int = 1) -> None:
         counts = asked.faults if asked else self.faults
         counts[bad.reason] += count
         who = asked.router or asked.address if asked else "the mesh"

@@ -1,28 +1,24 @@
-"""A poll's outcome as records for `inflight.router`."""
+"""A poll of a mesh as records for `inflight.router`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from collectors.contract.telemetry import Telemetry, split
-from collectors.contract.untrusted_text import clean
+from collectors.contract.untrusted_text import encodable
+from collectors.router import schema
 from collectors.router.counters import (
-    ADDRESS_FLOWS,
+    ADDRESS_COUNTERS,
     ALLOCATOR_COUNTERS,
     LINK_COUNTERS,
     TOTAL_COUNTERS,
-    Entry,
+    CountedGroup,
 )
-from collectors.router.snapshot import RouterView
+from collectors.router.mesh_status import MeshStatus
+from collectors.router.snapshot import RouterSnapshot
 
-if TYPE_CHECKING:
-    from collectors.router.mesh import MeshView
-
-_TOTALS: Final = (
-    *("addresses", "links", "nodes", "link_routes", "auto_links", "connections"),
-    *("virtual", "resident", "stuck", "blocked_links", "uptime_seconds"),
-)
+_TOTALS: Final = tuple(a.name for a in schema.ROUTER.attributes if a.type == "number")
 # As they came; those that hardly change are published less often.
 _PLAIN: Final = ("node", "connector", "auto_link", "link_route")
 _ASKED: Final = ("listener", "address_config", "allocator")  # when they have been asked for
@@ -30,27 +26,27 @@ _SELDOM: Final = ("connection",)
 SELDOM_POLLS: Final = 12
 
 
-def records(site: str, seen: MeshView, poll: int) -> Iterator[Telemetry]:
-    """All of them: one for the mesh, and one for each router that answered this poll and entity."""
+def of_poll(site: str, seen: MeshStatus, poll: int) -> Iterator[Telemetry]:
+    """Yield a record of the mesh, and one of each entity of each router that answered this poll."""
     yield from split(of_mesh(site, seen, poll))
     for router in seen.polled:
-        found, tallied = seen.views[router], seen.tallied[router]
+        found, counted = seen.snapshots[router], seen.counted[router]
         entities: dict[str, list[dict[str, Any]]] = {
-            "router": [_who(found) | _counters(TOTAL_COUNTERS, tallied.totals)],
+            "router": [_who(found) | _counters(TOTAL_COUNTERS, counted.totals)],
             "link": [
                 {**group._asdict(), **entry.gauges, **_counters(LINK_COUNTERS, entry), "links": entry.members}
-                for group, entry in tallied.links.items()
+                for group, entry in counted.links.items()
             ],
             "address": [
-                {"address": name, **entry.gauges, **_counters(ADDRESS_FLOWS, entry)}
-                for name, entry in tallied.addresses.items()
+                {"address": name, **entry.gauges, **_counters(ADDRESS_COUNTERS, entry)}
+                for name, entry in counted.addresses.items()
             ],
         }
         fresh = [entity for entity in _ASKED if entity in found.fresh]
         for entity in (*_PLAIN, *fresh, *(_SELDOM if poll % SELDOM_POLLS == 1 else ())):
             if entity == "allocator":
                 entities[entity] = [
-                    {**row, **_counters(ALLOCATOR_COUNTERS, tallied.allocators[row["type"]])}
+                    {**row, **_counters(ALLOCATOR_COUNTERS, counted.allocators[row["type"]])}
                     for row in found.rows(entity)
                 ]
             elif entity in found.tables:
@@ -63,19 +59,19 @@ def records(site: str, seen: MeshView, poll: int) -> Iterator[Telemetry]:
                     target=router,
                     entity=entity,
                     at_ns=seen.at_ns,
-                    interval_ns=tallied.interval_ns or seen.interval_ns,
+                    interval_ns=counted.interval_ns or seen.interval_ns,
                     poll=poll,
                     rows=rows,
-                    restarted=tallied.restarted,
+                    restarted=counted.restarted,
                 )
             )
 
 
-def of_mesh(site: str, seen: MeshView, poll: int) -> Telemetry:
-    """The graph: routers with `up` and, where down or cut off, `reason`; edges with `up` and `cost`."""
+def of_mesh(site: str, seen: MeshStatus, poll: int) -> Telemetry:
+    """Return the graph: routers with `up` and why not, or `reason` if cut off; edges with `up` and `cost`."""
     reasons = {**seen.down, **{router: found.text for router, found in seen.cut_off.items()}}
     rows: list[dict[str, Any]] = [
-        {"kind": "router", "router": router, "up": up, "reason": clean(reasons.get(router, "")) or None}
+        {"kind": "router", "router": router, "up": up, "reason": encodable(reasons.get(router, "")) or None}
         for router, up in seen.graph.routers.items()
     ]
     rows += [
@@ -98,14 +94,14 @@ def of_mesh(site: str, seen: MeshView, poll: int) -> Telemetry:
     )
 
 
-def _differences(seen: MeshView) -> dict[str, Sequence[str]]:
-    """The differences from the expected topology that there are."""
+def _differences(seen: MeshStatus) -> dict[str, Sequence[str]]:
+    """Return the differences from the expected topology, those that are not empty."""
     kinds = ("missing_router", "unexpected_router", "missing_link", "unexpected_link")
     found = {kind: getattr(seen.graph.differences, kind) for kind in kinds}
     return {kind: names for kind, names in found.items() if names}
 
 
-def _who(found: RouterView) -> dict[str, Any]:
+def _who(found: RouterSnapshot) -> dict[str, Any]:
     return {
         "router": found.router,
         "flavour": found.flavour,
@@ -116,7 +112,7 @@ def _who(found: RouterView) -> dict[str, Any]:
     }
 
 
-def _counters(names: Sequence[str], entry: Entry) -> dict[str, int]:
+def _counters(names: Sequence[str], entry: CountedGroup) -> dict[str, int]:
     counters = dict(zip(names, entry.sums, strict=True))
     added = {f"{name}_added": value for name, value in zip(names, entry.added, strict=True)}
     return {**counters, **added}

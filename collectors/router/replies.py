@@ -1,4 +1,4 @@
-"""Management replies read into checked rows; nothing of sockets."""
+"""Reads management replies into checked rows; nothing of sockets."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from collectors.contract.untrusted_text import MAX_TEXT, clean
-from collectors.router.schema import ALWAYS_TOLD, Column, Entity, Type
+from collectors.contract.untrusted_text import MAX_TEXT, encodable
+from collectors.polling.attributes import Attribute, Type
+from collectors.router.schema import ALWAYS_TOLD, Entity
 
 Row = dict[str, Any]
 
@@ -16,7 +17,7 @@ _BIG: Final = 1 << 63
 
 
 class BadReply(Exception):  # noqa: N818 -- it names the reply
-    """A reply that cannot be used; `reason` is a word of the metric's, the text is for people."""
+    """A reply cannot be used; `reason` is counted in the metrics, the text is for people."""
 
     def __init__(self, reason: str, text: str) -> None:
         super().__init__(text)
@@ -24,7 +25,7 @@ class BadReply(Exception):  # noqa: N818 -- it names the reply
 
 
 class Refused(BadReply):
-    """The router understood and answered a status other than 200."""
+    """The router answered with a status other than 200."""
 
     def __init__(self, status: int, text: str) -> None:
         # Of what is no status there could be any number of reasons, each a series.
@@ -35,9 +36,9 @@ class Refused(BadReply):
 
 @dataclass(slots=True)
 class Table:
-    """The rows of a reply, how many came in all, and what was wrong with some: reason to count.
+    """The usable rows of a reply, how many came, and how many were faulty by reason.
 
-    `absent` are the columns that this router does not tell; they are None in each row.
+    `absent` are the attributes that this router does not tell; they are None in each row.
     """
 
     rows: list[Row] = field(default_factory=list)
@@ -56,26 +57,26 @@ def check_status(properties: Any) -> None:
 
 
 def parse(entity: Entity, body: Any, *, named: bool = True) -> Table:
-    """Rows of an entity. The reply's attributeNames say what is where, never the positions asked for.
+    """Read the rows of an entity, by the reply's attributeNames and not by the order asked for.
 
-    `named`: no other attributes than the entity's columns were asked for.
+    `named` says that only the entity's attributes were asked for. Raises BadReply for another shape.
     """
     names = body.get("attributeNames") if isinstance(body, Mapping) else None
     results = body.get("results") if isinstance(body, Mapping) else None
     if not isinstance(names, list) or not isinstance(results, list):
         raise BadReply("shape", f"the reply for {entity.type} is no map of attributeNames and results")
     table = Table(came=len(results))
-    wanted = {column.wire: column for column in entity.columns}
-    places: list[tuple[int, Column]] = []
-    for place, wire in enumerate(name if isinstance(name, str) else None for name in names):
-        column = wanted.pop(wire, None) if wire is not None else None
-        if column:
-            places.append((place, column))
-        elif wire not in ALWAYS_TOLD and named:
+    wanted = {attribute.remote_name: attribute for attribute in entity.attributes}
+    places: list[tuple[int, Attribute]] = []
+    for place, told in enumerate(name if isinstance(name, str) else None for name in names):
+        attribute = wanted.pop(told, None) if told is not None else None
+        if attribute:
+            places.append((place, attribute))
+        elif told not in ALWAYS_TOLD and named:
             table.faults["unknown_attribute"] += 1
-    table.absent = frozenset(column.name for column in wanted.values())
+    table.absent = frozenset(attribute.name for attribute in wanted.values())
     if entity.key in table.absent and results:
-        raise BadReply("shape", f"the reply for {entity.type} lacks {_wire(entity, entity.key)}")
+        raise BadReply("shape", f"the reply for {entity.type} lacks {_remote_name(entity, entity.key)}")
     whole = [row for row in results if isinstance(row, list) and len(row) == len(names)]
     if len(whole) < len(results):
         table.faults["row_of_wrong_length"] += len(results) - len(whole)
@@ -83,22 +84,22 @@ def parse(entity: Entity, body: Any, *, named: bool = True) -> Table:
         return table
     # By columns: what holds for all values of one is asked once, and not for each.
     raw = [*zip(*whole, strict=True)]
-    columns = [_column(raw[place], column.type, table.faults) for place, column in places]
-    told = [*(column.name for _, column in places), *table.absent]
+    columns = [_column(raw[place], attribute.type, table.faults) for place, attribute in places]
+    ours = [*(attribute.name for _, attribute in places), *table.absent]
     columns += [[None] * len(whole)] * len(table.absent)
-    rows = [dict(zip(told, row, strict=True)) for row in zip(*columns, strict=True)]
+    rows = [dict(zip(ours, row, strict=True)) for row in zip(*columns, strict=True)]
     table.rows = [row for row in rows if row[entity.key] is not None]
     if len(table.rows) < len(rows):
         table.faults["row_without_key"] += len(rows) - len(table.rows)
     return table
 
 
-def _wire(entity: Entity, name: str) -> str:
-    return next(column.wire for column in entity.columns if column.name == name)
+def _remote_name(entity: Entity, name: str) -> str:
+    return next(a.remote_name for a in entity.attributes if a.name == name)
 
 
 def _column(values: Sequence[Any], kind: Type, faults: Counter[str]) -> Sequence[Any]:
-    """The values as they should be; None in the place of those that cannot be used."""
+    """Return the values, with None for each that is not of the type."""
     types = {*map(type, values)} - _NOTHING
     if not types:
         return values
@@ -130,7 +131,7 @@ def _number(value: Any) -> int:
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError
-    return clean(value)
+    return encodable(value)
 
 
 def _flag(value: Any) -> bool:

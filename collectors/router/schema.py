@@ -5,17 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from collectors.polling.attributes import Attribute, attributes
+
 FlavourName = Literal["dispatch", "skupper"]
-Type = Literal["count", "number", "text", "flag", "texts", "counts"]
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """An attribute by its name on the wire, the name it has here, and the type it must have."""
-
-    wire: str
-    name: str
-    type: Type
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,11 +17,24 @@ class Entity:
     name: str
     type: str  # without the flavour's prefix
     key: str
-    columns: tuple[Column, ...]
+    attributes: tuple[Attribute, ...]
     paged: bool = False
     seldom: bool = False  # it hardly changes, or costs the router much: not asked for at each poll
     ask_all: bool = False  # not by its attributes' names: versions differ in them, or one has no name
-    only_without: str = ""  # asked only of routers that did not tell this column with who they are
+    only_without: str = ""  # asked only of routers that did not tell this attribute with who they are
+
+    @property
+    def counts(self) -> tuple[Attribute, ...]:
+        return tuple(a for a in self.attributes if a.type == "count")
+
+    @property
+    def gauges(self) -> tuple[Attribute, ...]:
+        return tuple(a for a in self.attributes if a.type == "number" and a.metric)
+
+    @property
+    def states(self) -> tuple[Attribute, ...]:
+        """Texts of which one says that all is well."""
+        return tuple(a for a in self.attributes if a.good)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,31 +46,41 @@ class Flavour:
     entities: tuple[Entity, ...]
 
 
-def _columns(text: str) -> tuple[Column, ...]:
-    """`wire:name:type`, separated by white space."""
-    found = []
-    for item in text.split():
-        wire, name, kind = item.split(":")
-        found.append(Column(wire, name, kind))  # type: ignore[arg-type]  # checked by the tests of the table
-    return tuple(found)
-
-
-_WHO: Final = _columns("id:id:text mode:mode:text version:version:text")
-
-_TOTALS: Final = _columns(
+_WHO: Final = attributes(
     """
-    addrCount:addresses:number linkCount:links:number nodeCount:nodes:number
-    linkRouteCount:link_routes:number autoLinkCount:auto_links:number connectionCount:connections:number
-    presettledDeliveries:presettled:count droppedPresettledDeliveries:dropped_presettled:count
-    acceptedDeliveries:accepted:count rejectedDeliveries:rejected:count
-    releasedDeliveries:released:count modifiedDeliveries:modified:count
-    deliveriesDelayed1Sec:delayed_1s:count deliveriesDelayed10Sec:delayed_10s:count
-    deliveriesStuck:stuck:number linksBlocked:blocked_links:number
-    deliveriesIngress:ingress:count deliveriesEgress:egress:count deliveriesTransit:transit:count
-    deliveriesIngressRouteContainer:ingress_route_container:count
-    deliveriesEgressRouteContainer:egress_route_container:count
-    deliveriesRedirectedToFallback:fallback:count
-    uptimeSeconds:uptime_seconds:number memoryUsage:virtual:number residentMemoryUsage:resident:number
+    id       id       text
+    mode     mode     text
+    version  version  text
+    """
+)
+
+_TOTALS: Final = attributes(
+    """
+    addrCount                        addresses                number  router_objects()
+    linkCount                        links                    number  router_objects()
+    nodeCount                        nodes                    number  router_objects()
+    linkRouteCount                   link_routes              number  router_objects()
+    autoLinkCount                    auto_links               number  router_objects()
+    connectionCount                  connections              number  router_objects()
+    presettledDeliveries             presettled               count   router_outcomes_total()
+    droppedPresettledDeliveries      dropped_presettled       count   router_outcomes_total()
+    acceptedDeliveries               accepted                 count   router_outcomes_total()
+    rejectedDeliveries               rejected                 count   router_outcomes_total()
+    releasedDeliveries               released                 count   router_outcomes_total()
+    modifiedDeliveries               modified                 count   router_outcomes_total()
+    deliveriesDelayed1Sec            delayed_1s               count   router_delayed_deliveries_total(1s)
+    deliveriesDelayed10Sec           delayed_10s              count   router_delayed_deliveries_total(10s)
+    deliveriesStuck                  stuck                    number  router_stuck_deliveries
+    linksBlocked                     blocked_links            number  router_blocked_links
+    deliveriesIngress                ingress                  count   router_deliveries_total()
+    deliveriesEgress                 egress                   count   router_deliveries_total()
+    deliveriesTransit                transit                  count   router_deliveries_total()
+    deliveriesIngressRouteContainer  ingress_route_container  count   router_deliveries_total()
+    deliveriesEgressRouteContainer   egress_route_container   count   router_deliveries_total()
+    deliveriesRedirectedToFallback   fallback                 count   router_deliveries_total()
+    uptimeSeconds                    uptime_seconds           number
+    memoryUsage                      virtual                  number  router_memory_bytes()
+    residentMemoryUsage              resident                 number  router_memory_bytes()
     """
 )
 
@@ -76,7 +91,16 @@ METRICS: Final = Entity(
     "metrics",
     "routerMetrics",
     "id",
-    (*_columns("id:id:text version:version:text :unnamed_version:text"), *_TOTALS),
+    (
+        *attributes(
+            """
+        id       id               text
+        version  version          text
+        ""       unnamed_version  text
+        """
+        ),
+        *_TOTALS,
+    ),
     ask_all=True,
     only_without="accepted",
 )
@@ -84,17 +108,31 @@ LINK: Final = Entity(
     "link",
     "router.link",
     "identity",
-    _columns(
+    attributes(
         """
-        identity:identity:text linkName:name:text linkType:type:text linkDir:direction:text
-        owningAddr:address:text connectionId:connection:text operStatus:status:text
-        capacity:capacity:number creditAvailable:credit:number zeroCreditSeconds:zero_credit_seconds:number
-        undeliveredCount:undelivered:number unsettledCount:unsettled:number deliveriesStuck:stuck:number
-        deliveryCount:deliveries:count presettledCount:presettled:count
-        droppedPresettledCount:dropped_presettled:count acceptedCount:accepted:count
-        rejectedCount:rejected:count releasedCount:released:count modifiedCount:modified:count
-        deliveriesDelayed1Sec:delayed_1s:count deliveriesDelayed10Sec:delayed_10s:count
-        ingressHistogram:ingress_histogram:counts
+        identity                identity             text
+        linkName                name                 text
+        linkType                type                 text
+        linkDir                 direction            text
+        owningAddr              address              text
+        connectionId            connection           text
+        operStatus              status               text
+        capacity                capacity             number  router_link_capacity
+        creditAvailable         credit               number  router_link_credit
+        zeroCreditSeconds       zero_credit_seconds  number  router_link_zero_credit_seconds  max
+        undeliveredCount        undelivered          number  router_link_undelivered_messages
+        unsettledCount          unsettled            number  router_link_unsettled_messages
+        deliveriesStuck         stuck                number  router_link_stuck_deliveries
+        deliveryCount           deliveries           count   router_link_deliveries_total
+        presettledCount         presettled           count   router_link_outcomes_total()
+        droppedPresettledCount  dropped_presettled   count   router_link_outcomes_total()
+        acceptedCount           accepted             count   router_link_outcomes_total()
+        rejectedCount           rejected             count   router_link_outcomes_total()
+        releasedCount           released             count   router_link_outcomes_total()
+        modifiedCount           modified             count   router_link_outcomes_total()
+        deliveriesDelayed1Sec   delayed_1s           count   router_link_delayed_deliveries_total(1s)
+        deliveriesDelayed10Sec  delayed_10s          count   router_link_delayed_deliveries_total(10s)
+        ingressHistogram        ingress_histogram    counts
         """
     ),
     paged=True,
@@ -103,15 +141,22 @@ ADDRESS: Final = Entity(
     "address",
     "router.address",
     "key",
-    _columns(
+    attributes(
         """
-        key:key:text distribution:distribution:text inProcess:in_process:number
-        subscriberCount:subscribers:number remoteCount:remotes:number containerCount:containers:number
-        deliveriesIngress:ingress:count deliveriesEgress:egress:count deliveriesTransit:transit:count
-        deliveriesToContainer:to_container:count deliveriesFromContainer:from_container:count
-        deliveriesIngressRouteContainer:ingress_route_container:count
-        deliveriesEgressRouteContainer:egress_route_container:count
-        deliveriesRedirectedToFallback:fallback:count
+        key                              key                      text
+        distribution                     distribution             text
+        inProcess                        in_process               number
+        subscriberCount                  local                    number  router_address_subscribers()
+        remoteCount                      remote                   number  router_address_subscribers()
+        containerCount                   containers               number
+        deliveriesIngress                ingress                  count   router_address_deliveries_total()
+        deliveriesEgress                 egress                   count   router_address_deliveries_total()
+        deliveriesTransit                transit                  count   router_address_deliveries_total()
+        deliveriesToContainer            to_container             count   router_address_deliveries_total()
+        deliveriesFromContainer          from_container           count   router_address_deliveries_total()
+        deliveriesIngressRouteContainer  ingress_route_container  count   router_address_deliveries_total()
+        deliveriesEgressRouteContainer   egress_route_container   count   router_address_deliveries_total()
+        deliveriesRedirectedToFallback   fallback                 count   router_address_deliveries_total()
         """
     ),
     paged=True,
@@ -120,11 +165,16 @@ NODE: Final = Entity(
     "node",
     "router.node",
     "id",
-    _columns(
+    attributes(
         """
-        id:id:text instance:instance:number linkState:neighbours:texts nextHop:next_hop:text
-        routerLink:router_link:number cost:cost:number lastTopoChange:last_topology_change:number
-        index:index:number
+        id              id                    text
+        instance        instance              number
+        linkState       neighbours            texts
+        nextHop         next_hop              text
+        routerLink      router_link           number
+        cost            cost                  number
+        lastTopoChange  last_topology_change  number
+        index           index                 number
         """
     ),
 )
@@ -132,12 +182,22 @@ CONNECTION: Final = Entity(
     "connection",
     "connection",
     "identity",
-    _columns(
+    attributes(
         """
-        identity:identity:text host:host:text role:role:text dir:direction:text container:container:text
-        user:user:text sasl:sasl:text isAuthenticated:authenticated:flag isEncrypted:encrypted:flag
-        sslProto:tls:text opened:opened:flag operStatus:status:text uptimeSeconds:uptime_seconds:number
-        lastDlvSeconds:last_delivery_seconds:number
+        identity         identity               text
+        host             host                   text
+        role             role                   text
+        dir              direction              text
+        container        container              text
+        user             user                   text
+        sasl             sasl                   text
+        isAuthenticated  authenticated          flag
+        isEncrypted      encrypted              flag
+        sslProto         tls                    text
+        opened           opened                 flag
+        operStatus       status                 text
+        uptimeSeconds    uptime_seconds         number
+        lastDlvSeconds   last_delivery_seconds  number
         """
     ),
 )
@@ -145,12 +205,18 @@ ALLOCATOR: Final = Entity(
     "allocator",
     "allocator",
     "type",
-    _columns(
+    attributes(
         """
-        typeName:type:text typeSize:size_bytes:number transferBatchSize:batch:number
-        localFreeListMax:thread_max:number globalFreeListMax:global_max:number
-        totalAllocFromHeap:heap_allocated:count totalFreeToHeap:heap_freed:count heldByThreads:held:number
-        batchesRebalancedToThreads:to_threads:count batchesRebalancedToGlobal:to_global:count
+        typeName                    type            text
+        typeSize                    size_bytes      number  router_allocator_object_bytes
+        transferBatchSize           batch           number  router_allocator_batch_objects
+        localFreeListMax            thread_max      number  router_allocator_thread_max_objects
+        globalFreeListMax           global_max      number  router_allocator_global_max_objects
+        totalAllocFromHeap          heap_allocated  count   router_allocator_heap_allocated_objects_total
+        totalFreeToHeap             heap_freed      count   router_allocator_heap_freed_objects_total
+        heldByThreads               held            number  router_allocator_held_objects
+        batchesRebalancedToThreads  to_threads      count   router_allocator_rebalanced_batches_total(threads)
+        batchesRebalancedToGlobal   to_global       count   router_allocator_rebalanced_batches_total(global)
         """
     ),
     seldom=True,
@@ -159,10 +225,15 @@ CONNECTOR: Final = Entity(
     "connector",
     "connector",
     "name",
-    _columns(
+    attributes(
         """
-        name:name:text host:host:text port:port:text role:role:text cost:cost:number
-        connectionStatus:status:text connectionMsg:message:text
+        name              name     text
+        host              host     text
+        port              port     text
+        role              role     text
+        cost              cost     number
+        connectionStatus  status   text    router_connector_up=SUCCESS
+        connectionMsg     message  text
         """
     ),
 )
@@ -170,10 +241,15 @@ LISTENER: Final = Entity(
     "listener",
     "listener",
     "name",
-    _columns(
+    attributes(
         """
-        name:name:text host:host:text port:port:text role:role:text cost:cost:number
-        requireSsl:tls_required:flag authenticatePeer:login_required:flag
+        name              name            text
+        host              host            text
+        port              port            text
+        role              role            text
+        cost              cost            number
+        requireSsl        tls_required    flag
+        authenticatePeer  login_required  flag
         """
     ),
     seldom=True,
@@ -182,11 +258,16 @@ AUTO_LINK: Final = Entity(
     "auto_link",
     "router.config.autoLink",
     "name",
-    _columns(
+    attributes(
         """
-        name:name:text address:address:text direction:direction:text connection:connection:text
-        containerId:container:text externalAddress:external_address:text operStatus:status:text
-        lastError:last_error:text
+        name             name              text
+        address          address           text
+        direction        direction         text
+        connection       connection        text
+        containerId      container         text
+        externalAddress  external_address  text
+        operStatus       status            text  router_auto_link_up=active
+        lastError        last_error        text
         """
     ),
 )
@@ -194,10 +275,15 @@ LINK_ROUTE: Final = Entity(
     "link_route",
     "router.config.linkRoute",
     "name",
-    _columns(
+    attributes(
         """
-        name:name:text prefix:prefix:text pattern:pattern:text direction:direction:text
-        connection:connection:text containerId:container:text operStatus:status:text
+        name         name        text
+        prefix       prefix      text
+        pattern      pattern     text
+        direction    direction   text
+        connection   connection  text
+        containerId  container   text
+        operStatus   status      text  router_link_route_up=active
         """
     ),
 )
@@ -205,11 +291,16 @@ ADDRESS_CONFIG: Final = Entity(
     "address_config",
     "router.config.address",
     "name",
-    _columns(
+    attributes(
         """
-        name:name:text prefix:prefix:text pattern:pattern:text distribution:distribution:text
-        waypoint:waypoint:flag ingressPhase:ingress_phase:number egressPhase:egress_phase:number
-        priority:priority:number
+        name          name           text
+        prefix        prefix         text
+        pattern       pattern        text
+        distribution  distribution   text
+        waypoint      waypoint       flag
+        ingressPhase  ingress_phase  number
+        egressPhase   egress_phase   number
+        priority      priority       number
         """
     ),
     seldom=True,

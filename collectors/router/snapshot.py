@@ -1,4 +1,4 @@
-"""One router as one poll saw it, whole; and its links put into groups."""
+"""What one router said in one poll; and which group a link belongs to."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from collectors.contract.untrusted_text import matches
 from collectors.router import address_names
-from collectors.router.poll import Asked
+from collectors.router.asked import AskedRouter
 from collectors.router.replies import Row, Table
 from collectors.router.schema import OWN_CONTAINER, FlavourName
 
@@ -17,7 +17,7 @@ _ROUTER_ROLES = frozenset({"inter-router", "inter-router-data", "edge", "inter-e
 
 
 class LinkGroup(NamedTuple):
-    """Links are told in sums by this; `peer` is a router, or the connector's name of a broker."""
+    """Links of one group are summed; `peer` is a router, or the name of a broker's connector."""
 
     peer: str
     address: str
@@ -26,8 +26,8 @@ class LinkGroup(NamedTuple):
 
 
 @dataclass(slots=True)
-class RouterView:
-    """What a router said in one poll; `steady_ns`, when it did, is of a clock that does not step."""
+class RouterSnapshot:
+    """What a router said in one poll, at `steady_ns` of a clock that does not step."""
 
     router: str
     flavour: FlavourName
@@ -54,17 +54,19 @@ class RouterView:
         return self.tables.get(entity, [])
 
 
-def view(asked: Asked, at_ns: int, steady_ns: int, before: Mapping[str, Table] | None = None) -> RouterView:
-    """From a router's answered tables; call it only where the result is ok. `steady_ns` is the poll's end.
+def take_snapshot(
+    asked: AskedRouter, at_ns: int, steady_ns: int, before: Mapping[str, Table] | None = None
+) -> RouterSnapshot:
+    """Make it of a router that has answered; `steady_ns` is when the poll ended.
 
-    `before` are those of an earlier poll, for the entities that were not asked for in this one.
+    `before` are tables of an earlier poll, for entities that were not asked for in this one.
     """
     tables = {**(before or {}), **asked.tables}
     who = asked.tables["router"].rows[0]
     metrics = asked.tables.get("metrics")
     totals = metrics.rows[0] if metrics and metrics.rows else who
     router = who["id"]
-    seen = RouterView(
+    seen = RouterSnapshot(
         router=router,
         flavour=asked.flavour.name,
         mode=who.get("mode") or "unknown",
@@ -104,8 +106,8 @@ def _peer(connection: Row, connectors: dict[tuple[str | None, str | None], str])
     return ""
 
 
-def link_group(seen: RouterView, link: Row, patterns: tuple[str, ...]) -> LinkGroup:
-    """Where a link belongs; addresses that no pattern wants are summed as `_other`."""
+def link_group(seen: RouterSnapshot, link: Row, patterns: tuple[str, ...]) -> LinkGroup:
+    """Return a link's group; addresses that match no pattern are summed as `_other`."""
     key = link["address"]
     address = address_names.NONE
     if key:

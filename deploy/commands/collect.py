@@ -18,11 +18,11 @@ from collectors.http.monitoring import Exposition, ListenError
 from collectors.kafka.client import KafkaSetupError, create_topics
 from collectors.kafka.sink import KafkaSink
 from collectors.kafka.spool import Spool
-from collectors.polling.metric_cache import Board
+from collectors.polling.metric_cache import MetricCache
 from collectors.polling.schedule import Stop
 from collectors.probe.durable.state_folder import Slot
 from collectors.process.worker import joined
-from collectors.runner import Fleet
+from collectors.runner import CollectorRunner
 from deploy.errors import Problem
 from deploy.options import LISTEN, config_option, load_config, no_state, site_option
 from deploy.parts.probing import SinkMetrics
@@ -55,23 +55,23 @@ def command(config_file: Path, site: str | None, listen: str, *, make_topics: bo
     stop = Stop()
     try:
         records = _Records(config, registry, make_topics=make_topics) if config.kafka else None
-        board = Board()
-        fleet = Fleet(config, registry, records.publish if records else _nowhere, board=board)
+        cache = MetricCache()
+        runner = CollectorRunner(config, registry, records.publish if records else _nowhere, cache=cache)
         server = Exposition(
             listen,
             registry,
-            lambda: joined(fleet.not_ready(), records.not_ready() if records else None),
-            text=board.render,
+            lambda: joined(runner.not_ready(), records.not_ready() if records else None),
+            text=cache.render,
         )
     except (KafkaSetupError, SecretError, ListenError) as error:
         raise Problem(str(error)) from None
     except OSError as error:
         raise no_state(config, error) from None
     stop_on_signals(stop)
-    fleet.start()
+    runner.start()
     _log.info("serving %s/metrics", server.url)
     stop.wait()
-    fleet.close()
+    runner.close()
     if records:
         records.close()
     server.close()

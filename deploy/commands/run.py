@@ -19,7 +19,7 @@ from collectors.http.monitoring import ListenError
 from collectors.kafka.in_process import DirectSink
 from collectors.probe.prober import Prober, Settings
 from collectors.process.worker import joined
-from collectors.runner import Fleet
+from collectors.runner import CollectorRunner
 from deploy.errors import Problem
 from deploy.options import LISTEN, config_option, load_config, site_option
 from deploy.parts.in_process import InProcess
@@ -59,19 +59,19 @@ def command(
     try:
         prober = Prober(sending, receiving, config.endpoints, sink, settings)
         registry.register(ProbeMetrics(prober, config.site))
-        fleet = Fleet(config, registry, books.telemetry)
+        runner = CollectorRunner(config, registry, books.telemetry)
         server = serve_results(
             exporter,
             registry,
             listen or config.export.listen,
-            not_ready=lambda: joined(prober.not_ready(), sink.not_ready(), books.not_ready(), fleet.problem),
+            not_ready=lambda: joined(prober.not_ready(), sink.not_ready(), books.not_ready(), runner.problem),
         )
     except (SecretError, ListenError, OSError) as error:
         raise Problem(str(error)) from None
     stop = threading.Event()
     stop_on_signals(stop)
     books.start()
-    fleet.start()
+    runner.start()
     prober.start()
     _log.info(
         "%d senders, %d receivers; %s/metrics, %s/ for people",
@@ -83,7 +83,7 @@ def command(
     _until_stopped(stop, exporter, prober, seconds)
     prober.stop()
     sink.close()
-    fleet.close()
+    runner.close()
     books.close()
     server.close()
     if prober.failure:

@@ -15,10 +15,10 @@ from prometheus_client import CollectorRegistry
 from pydantic import ValidationError
 from rich.console import Console
 
-from collectors.broker.collector import BrokerSeen
+from collectors.broker.collector import BrokerStatus
 from collectors.config.model import MECHANISMS, Config
-from collectors.router.mesh import MeshView
-from collectors.runner import Fleet
+from collectors.router.mesh_status import MeshStatus
+from collectors.runner import CollectorRunner
 from deploy import logs
 from deploy.errors import Problem
 from deploy.options import check_login, load_config
@@ -161,43 +161,44 @@ def _hurried(config: Config) -> Config:
 
 def _look(config: Config, timeout: float, *, one_mesh: bool) -> Status:
     """Poll all twice, for rates; what fails is told as it failed."""
-    views: dict[_Target, list[MeshView | BrokerSeen]] = {}
+    views: dict[_Target, list[MeshStatus | BrokerStatus]] = {}
     changed = threading.Condition()
 
-    def seen(view: MeshView | BrokerSeen) -> None:
+    def seen(view: MeshStatus | BrokerStatus) -> None:
         with changed:
             views.setdefault(_target(view), []).append(view)
             changed.notify_all()
 
     late = f"no answer within {timeout:g}s"
-    unseen: list[MeshView | BrokerSeen] = [MeshView(name, 0, 0, failure=late) for name in config.meshes]
+    unseen: list[MeshStatus | BrokerStatus] = [MeshStatus(name, 0, 0, failure=late) for name in config.meshes]
     unseen += [
-        BrokerSeen(broker.mesh, name, None, None, late, timeout, 0) for name, broker in config.brokers.items()
+        BrokerStatus(broker.mesh, name, None, None, late, timeout, 0)
+        for name, broker in config.brokers.items()
     ]
 
     def enough() -> bool:
         found = [views.get(_target(view)) for view in unseen]
         return all(got and (got[-1].failure or _known(got)) for got in found)
 
-    fleet = Fleet(config, CollectorRegistry(), seen=seen)
-    fleet.start()
+    runner = CollectorRunner(config, CollectorRegistry(), seen=seen)
+    runner.start()
     deadline = time.monotonic() + timeout
     with changed:
         while not enough() and (left := deadline - time.monotonic()) > 0:
             changed.wait(left)
         newest = [views.get(_target(view), [view])[-1] for view in unseen]
-    fleet.close(seconds=1.0)
+    runner.close(seconds=1.0)
     return status(
-        [view for view in newest if isinstance(view, MeshView)],
-        [view for view in newest if isinstance(view, BrokerSeen)],
+        [view for view in newest if isinstance(view, MeshStatus)],
+        [view for view in newest if isinstance(view, BrokerStatus)],
         one_mesh=one_mesh,
     )
 
 
-def _target(view: MeshView | BrokerSeen) -> _Target:
-    return type(view), view.mesh if isinstance(view, MeshView) else view.broker
+def _target(view: MeshStatus | BrokerStatus) -> _Target:
+    return type(view), view.mesh if isinstance(view, MeshStatus) else view.broker
 
 
-def _known(views: list[MeshView | BrokerSeen]) -> bool:
+def _known(views: list[MeshStatus | BrokerStatus]) -> bool:
     newest = views[-1]
-    return newest.settled if isinstance(newest, MeshView) else len(views) > 1
+    return newest.settled if isinstance(newest, MeshStatus) else len(views) > 1

@@ -1,4 +1,4 @@
-"""`inflight check --live`: logs in everywhere, sends a message along each path, and tells what to mend."""
+"""`inflight check --live`: logs in everywhere, sends a message along each path, and says what to mend."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from deploy.live_check.meshes import check_meshes
 from deploy.live_check.paths import check_paths
 from deploy.live_check.result import Checked
 
-__all__ = ["check_live", "checks"]
+__all__ = ["check_live", "run_checks"]
 
 
-def checks(config: Config) -> Iterator[Checked]:
-    """One after the other, as they are done; nothing raises."""
+def run_checks(config: Config) -> Iterator[Checked]:
+    """Yield each check's result as it is done; nothing raises."""
     yield from check_kafka(config)
     yield from check_meshes(config)
     yield from check_brokers(config)
@@ -29,10 +29,10 @@ def checks(config: Config) -> Iterator[Checked]:
 
 
 def check_live(config: Config) -> None:
-    """Print a line for each check, and the fix of what fails; Finding if anything does."""
+    """Print a line for each check, and the fix of each that fails; raises Finding if one does."""
     failed = done = 0
     with logs.quiet("inflight", logging.CRITICAL):  # what goes wrong is told by the checks themselves
-        for checked in checks(config):
+        for checked in run_checks(config):
             done += 1
             failed += not checked.ok
             _tell(checked)

@@ -1,4 +1,4 @@
-"""Is every broker to be asked, is its clock ours, and does it leave the probes' queues alone?"""
+"""Checks that each broker can be asked, has the right time, and leaves the probes' queues alone."""
 
 from __future__ import annotations
 
@@ -7,84 +7,88 @@ from collections.abc import Iterator
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from collectors.broker import object_names, poll, schema
-from collectors.broker.client import Jolokia, JolokiaError, Read
+from collectors.broker import object_names, poll
+from collectors.broker.client import JolokiaClient, Read
+from collectors.broker.products import UNKNOWN
+from collectors.broker.replies import read_replies
+from collectors.broker.schema import Product
 from collectors.config import paths
 from collectors.config.model import Broker, Config
+from collectors.polling.errors import PollError
 from deploy.live_check import fixes
-from deploy.live_check.result import Checked
+from deploy.live_check.result import Checked, failed, passed
 
 _SECONDS: Final = 10.0
 _CLOCK_SECONDS: Final = 2.0
-_LEFT_ALONE: Final = ("ExpiryAddress", "DeadLetterAddress")
 
 
 def check_brokers(config: Config) -> Iterator[Checked]:
-    """Jolokia's login and rights, then what the paths through the broker need of it."""
+    """Check Jolokia's login and rights, then what the paths through the broker need."""
     for name, broker in config.brokers.items():
         yield from _check(config, name, broker)
 
 
 def _check(config: Config, name: str, broker: Broker) -> Iterator[Checked]:
     what = f"broker {name} at {broker.jolokia}"
-    client = Jolokia(broker)
+    client = JolokiaClient(broker)
     until = time.monotonic() + _SECONDS
     addresses = sorted({path.receive_address for path in paths.resolve(config).values() if path.via == name})
     try:
-        replies = client.ask(poll.detection(), until)
-        product = poll.detected(replies)
+        replies = client.ask(poll.product_searches(), until)
+        product = poll.detect_product(replies)
         if product is None:
-            text = "has neither Artemis' nor ActiveMQ Classic's MBeans"
-            yield fixes.failed(what, text, fixes.of_broker("bad_reply", name, ""))
+            yield failed(what, UNKNOWN, fixes.of_broker("bad_reply", name, ""))
             return
-        asked = poll.requests(product, broker.queues, poll.Choice())
-        view = poll.read(asked, client.ask([i.request for i in asked], until), product, broker.queues, (0, 0))
-        queues = [_queue(address) for address in addresses] if product is schema.ARTEMIS else []
+        asked = poll.requests(product, broker.queues, poll.QueueSelection())
+        snapshot = read_replies(
+            asked, client.ask([i.request for i in asked], until), product, broker.queues, (0, 0)
+        )
+        queues = [_queue(product, address) for address in addresses] if product.moves_to else []
         settings = client.ask(queues, until) if queues else []
-    except JolokiaError as error:
+    except PollError as error:
         parts = urlsplit(broker.jolokia)
         fix = fixes.of_broker(error.failure, name, f"{parts.scheme}://{parts.hostname}")
-        yield fixes.failed(what, str(error), fix)
+        yield failed(what, str(error), fix)
         return
     finally:
         client.close()
-    version = view.one("broker").get("version")
-    yield fixes.passed(what, f"{product.title} {version}, {len(view.beans.get('queue', []))} queues wanted")
+    version = snapshot.one("broker").get("version")
+    yield passed(what, f"{product.title} {version}, {len(snapshot.beans.get('queue', []))} queues wanted")
     yield _clock(what, replies[0])
     for address, reply in zip(addresses, settings, strict=False):
-        yield from _left_alone(f"queue {address} of broker {name}", address, reply)
+        yield from _left_alone(product, f"queue {address} of broker {name}", address, reply)
 
 
-def _queue(address: str) -> Read:
+def _queue(product: Product, address: str) -> Read:
     quoted = object_names.quote(address)
-    return Read(schema.ARTEMIS.queue.pattern.format(queue=quoted), _LEFT_ALONE)
+    return Read(product.queue.pattern.format(queue=quoted), product.moves_to)
 
 
 def _clock(what: str, reply: dict[str, Any]) -> Checked:
     there = reply.get("timestamp")
     if type(there) is not int or not 0 <= there < 1 << 62:
-        return fixes.passed(f"{what}: clock", "not told")
+        return passed(f"{what}: clock", "not told")
     off = there - time.time()
     # It is told in whole seconds.
     if abs(off) > _CLOCK_SECONDS:
-        return fixes.failed(f"{what}: clock", f"{off:+.0f} s against this machine's", fixes.CLOCK)
-    return fixes.passed(f"{what}: clock", "within 2 s of this machine's")
+        return failed(f"{what}: clock", f"{off:+.0f} s against this machine's", fixes.CLOCK)
+    return passed(f"{what}: clock", "within 2 s of this machine's")
 
 
-def _left_alone(what: str, address: str, reply: dict[str, Any]) -> Iterator[Checked]:
-    """A message that the broker moves elsewhere when it expires is not lost, but would count as such."""
+def _left_alone(product: Product, what: str, address: str, reply: dict[str, Any]) -> Iterator[Checked]:
+    """Check that expired messages are not moved elsewhere: they would be counted as lost."""
     value = reply.get("value")
     for attributes in value.values() if isinstance(value, dict) else ():
         if not isinstance(attributes, dict):
             continue
         taken = {
             name: attributes.get(name)
-            for name in _LEFT_ALONE
+            for name in product.moves_to
             if attributes.get(name) and not str(attributes.get(name)).startswith("ERROR")
         }
         if taken:
             text = ", ".join(f"{name} is {value}" for name, value in taken.items())
             match = "inflight.#" if address.startswith("inflight.") else address
-            yield fixes.failed(what, text, fixes.address_setting(match))
+            yield failed(what, text, fixes.address_setting(match))
         else:
-            yield fixes.passed(what, "expired messages go nowhere else")
+            yield passed(what, "expired messages go nowhere else")

@@ -1,12 +1,11 @@
-"""What to do about what fails, ready to paste: the one place for these texts."""
+"""All texts that say how to fix what failed, ready to paste."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Final
 
-from collectors.polling.poll_metrics import Result
-from deploy.live_check.result import Checked
+from collectors.polling.poll_metrics import PollResult
 
 RIGHTS: Final = "deploy/rights/README.md has the whole of it"
 
@@ -21,15 +20,15 @@ _BY_RESULT: Final[dict[str, str]] = {
 }
 
 
-def of_mesh(result: Result) -> str:
-    """For a router that cannot be asked."""
+def of_mesh(result: PollResult) -> str:
+    """Return the fix for a router that cannot be asked."""
     if result == "denied":
         return f"in the vhost policy, for the group of this user:\n{management_policy()}\n{RIGHTS}"
     return _BY_RESULT.get(result, "")
 
 
-def of_broker(result: Result, name: str, origin: str) -> str:
-    """For a broker whose Jolokia cannot be asked."""
+def of_broker(result: PollResult, name: str, origin: str) -> str:
+    """Return the fix for a broker whose Jolokia cannot be asked."""
     if result == "denied":
         return (
             f"in the config, under brokers.{name}:\n  origin: {origin}\n"
@@ -46,7 +45,7 @@ def of_broker(result: Result, name: str, origin: str) -> str:
 
 
 def management_policy() -> str:
-    """Router vhost policy for the collector."""
+    """Return the routers' vhost policy for the collector."""
     return (
         '  "allowAnonymousSender": true, "allowDynamicSource": true,\n'
         '  "targetPattern": "$management, amqp:/_topo/0/*/$management, amqp:/_edge/*/$management"'
@@ -54,7 +53,7 @@ def management_policy() -> str:
 
 
 def path_policy(address: str, *, sends: bool) -> str:
-    """Router vhost policy for a probe, or the broker's role."""
+    """Return the routers' vhost policy for a probe, and the right of its role on a broker."""
     kind = "targetPattern" if sends else "sourcePattern"
     right = "send" if sends else "consume"
     return (
@@ -66,7 +65,7 @@ def path_policy(address: str, *, sends: bool) -> str:
 
 
 def waypoint(address: str, broker: str) -> str:
-    """Router config for a path through a broker."""
+    """Return the router's config for a path through a broker."""
     return (
         f"on the router that is connected to the broker (its connector named {broker} here):\n"
         f"  address {{ prefix: {address}; waypoint: yes }}\n"
@@ -76,7 +75,7 @@ def waypoint(address: str, broker: str) -> str:
 
 
 def address_setting(match: str) -> str:
-    """Artemis' address-setting that leaves the probes' messages alone."""
+    """Return Artemis' address-setting that leaves the probes' messages alone."""
     return (
         "in broker.xml, under <address-settings>:\n"
         f'  <address-setting match="{match}">\n'
@@ -89,7 +88,7 @@ def address_setting(match: str) -> str:
 
 
 def fan_out(address: str) -> str:
-    """For an address whose messages go to one of its receivers, and are to go to all."""
+    """Return the fix for an address whose messages go to one of its receivers instead of all."""
     return (
         "on the routers, where the address is theirs:\n"
         f"  address {{ prefix: {address}; distribution: multicast }}\n"
@@ -100,7 +99,7 @@ def fan_out(address: str) -> str:
 
 
 def kafka_rights(user: str, rights: Iterable[tuple[str, str]]) -> str:
-    """Kafka's own commands, a line for each topic."""
+    """Return the commands that grant the rights, a line for each topic."""
     lines = [
         f"kafka-acls.sh --bootstrap-server SERVER --command-config ADMIN --add --allow-principal User:{user} "
         f"--operation {operation} --operation Describe --topic {topic}"
@@ -111,13 +110,3 @@ def kafka_rights(user: str, rights: Iterable[tuple[str, str]]) -> str:
 
 CLOCK: Final = "have a time service on both, for example: apt-get install chrony"
 TOPICS: Final = "inflight collect --create-topics, or have the owner of the cluster make them"
-
-
-def failed(what: str, text: str, fix: str) -> Checked:
-    """A check that failed."""
-    return Checked(ok=False, what=what, text=text, fix=fix)
-
-
-def passed(what: str, text: str) -> Checked:
-    """A check that did not."""
-    return Checked(ok=True, what=what, text=text)

@@ -1,4 +1,4 @@
-"""Is Kafka to be used, are the topics there, and for which parts are this user's rights enough?"""
+"""Checks Kafka's login, the topics and their settings, and for which parts this user's rights suffice."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from collectors.kafka import topic_settings
 from collectors.kafka.causes import explain
 from collectors.kafka.client import KafkaSetupError, client_kwargs
 from deploy.live_check import fixes
-from deploy.live_check.result import Checked
+from deploy.live_check.result import Checked, failed, passed
 
 _MS: Final = 8_000
 
@@ -28,7 +28,7 @@ Operation = Literal["Write", "Read"]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What a part of Inflight does in Kafka; deploy/rights/kafka-acls.sh gives just that."""
+    """The rights that a part of Inflight needs in Kafka: those of deploy/rights/kafka-acls.sh."""
 
     name: str
     does: Mapping[Operation, tuple[Topic, ...]]
@@ -53,7 +53,7 @@ Right = tuple[Operation, str]
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What Kafka tells of the topics, as far as this user may know it."""
+    """What Kafka says of the topics to this user."""
 
     missing: list[str]
     rights: set[Right]
@@ -61,7 +61,7 @@ class _Found:
 
 
 def check_kafka(config: Config) -> Iterator[Checked]:
-    """The login, each topic, how much its batches may hold, whose time they bear, and the user's rights."""
+    """Check the login, each topic, the size and time of its batches, and the user's rights."""
     if config.kafka is None:
         return
     what = f"kafka at {', '.join(config.kafka.servers)}"
@@ -70,15 +70,15 @@ def check_kafka(config: Config) -> Iterator[Checked]:
         found = _look(config.kafka)
     except (KafkaError, KafkaSetupError, SecretError) as error:
         fix = f"see that it runs, and `kafka.tls` and `kafka.sasl` in the config; {fixes.RIGHTS}"
-        yield fixes.failed(what, explain(error, began), fix)
+        yield failed(what, explain(error, began), fix)
         return
     if found.missing:
-        yield fixes.failed(what, f"topics are missing: {', '.join(found.missing)}", fixes.TOPICS)
+        yield failed(what, f"topics are missing: {', '.join(found.missing)}", fixes.TOPICS)
         return
     yield _judge(what, config.kafka, found.rights)
     if found.loose:
         text = "; ".join(f"{name} has {told}" for name, told in found.loose.items())
-        yield fixes.failed(what, f"{topic_settings.WHY}: {text}", topic_settings.commands(found.loose))
+        yield failed(what, f"{topic_settings.WHY}: {text}", topic_settings.commands(found.loose))
 
 
 def _look(kafka: config_of.Kafka) -> _Found:
@@ -113,9 +113,7 @@ def _judge(what: str, kafka: config_of.Kafka, rights: set[Right]) -> Checked:
     # A user for each part is the way to have it: of a part that it has nothing of, nothing is missed.
     begun = {name: wanted - rights for name, wanted in needed.items() if wanted & rights and wanted - rights}
     if enough and not begun:
-        return fixes.passed(
-            what, f"the topics are there, this user's rights are enough for {', '.join(enough)}"
-        )
+        return passed(what, f"the topics are there, this user's rights are enough for {', '.join(enough)}")
     user = kafka.sasl.user if kafka.sasl and kafka.sasl.user else "ANONYMOUS"
     lacking = begun or needed
     text = "; ".join(
@@ -123,4 +121,4 @@ def _judge(what: str, kafka: config_of.Kafka, rights: set[Right]) -> Checked:
         for name, wanted in lacking.items()
     )
     fix = fixes.kafka_rights(user, sorted({right for wanted in lacking.values() for right in wanted}))
-    return fixes.failed(what, f"{user} has not all rights of any part: {text}" if not begun else text, fix)
+    return failed(what, f"{user} has not all rights of any part: {text}" if not begun else text, fix)

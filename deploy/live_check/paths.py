@@ -1,4 +1,4 @@
-"""Does a message get through, along each path, and to all targets of a fan-out?"""
+"""Checks that a message arrives along each path, and at all targets of a fan-out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from collectors.config.model import Config, Endpoint
 from collectors.config.paths import Path, resolve
 from collectors.config.secrets import SecretError
 from deploy.live_check import fixes
-from deploy.live_check.result import Checked
+from deploy.live_check.result import Checked, failed, passed
 
 _SECONDS: Final = 5.0
 _TTL_SECONDS: Final = 10.0
@@ -47,7 +47,7 @@ def check_paths(config: Config) -> Iterator[Checked]:
         source, target = config.endpoints[path.source], config.endpoints[path.target]
         if missing := {path.source, path.target} - good:
             text = f"not tried: no login at {', '.join(sorted(missing))}"
-            yield fixes.failed(f"path {path.name}", text, "")
+            yield failed(f"path {path.name}", text, "")
         elif path.subscription:
             yield _attach(path, source, target)
         else:
@@ -63,12 +63,12 @@ def _logins(name: str, endpoint: Endpoint) -> Iterator[Checked]:
         try:
             connection = _connect(url, endpoint)
         except (options.AmqpOptionsError, SecretError) as error:
-            yield fixes.failed(what, str(error), "put the file right, or the config that names it")
+            yield failed(what, str(error), "put the file right, or the config that names it")
         except (ProtonException, OSError) as error:
             text = str(error) or type(error).__name__
-            yield fixes.failed(what, text, fixes.of_mesh(_kind(text)))
+            yield failed(what, text, fixes.of_mesh(_kind(text)))
         else:
-            yield fixes.passed(what, f"logged in, {connection.conn.remote_container}")
+            yield passed(what, f"logged in, {connection.conn.remote_container}")
             _close(connection)
 
 
@@ -97,7 +97,7 @@ def _kind(text: str) -> Any:
 
 
 def _try(paths: list[Path], source: Endpoint, targets: list[Endpoint]) -> Iterator[Checked]:
-    """All paths of a flow at once: each target of a fan-out is to get each message."""
+    """Check all paths of a flow together: each target of a fan-out is to get each message."""
     nonce = f"inflight-check-{uuid.uuid4()}"
     receiving = [_Receiving(path, target, nonce) for path, target in zip(paths, targets, strict=True)]
     try:
@@ -115,7 +115,7 @@ def _try(paths: list[Path], source: Endpoint, targets: list[Endpoint]) -> Iterat
 
 
 def _send_to(receiving: list[_Receiving], source: Endpoint, nonce: str) -> Iterator[Checked]:
-    """Until a message has come everywhere; a mesh needs a moment to know all receivers of a fan-out."""
+    """Send until a message has come everywhere: a mesh needs a moment to know all receivers of a fan-out."""
     most = _FAN_OUT_TIMES if len(receiving) > 1 else 1
     sent: list[str] = []
     while len(sent) < most:
@@ -129,7 +129,7 @@ def _send_to(receiving: list[_Receiving], source: Endpoint, nonce: str) -> Itera
         if all(one.arrived(sent[-1], until) for one in receiving):
             for one in receiving:
                 took = (one.came[sent[-1]] - began) * 1000
-                yield fixes.passed(f"path {one.path.name}", f"a message took {took:.1f} ms")
+                yield passed(f"path {one.path.name}", f"a message took {took:.1f} ms")
             return
     for one in receiving:
         yield _incomplete(one, receiving, len(sent))
@@ -139,34 +139,34 @@ def _incomplete(one: _Receiving, receiving: list[_Receiving], sent: int) -> Chec
     what = f"path {one.path.name}"
     came = sum(len(each.came) for each in receiving)
     if len(one.came) == sent:
-        return fixes.passed(what, f"{sent} messages arrived")
+        return passed(what, f"{sent} messages arrived")
     if one.error is not None:
-        return fixes.failed(what, f"the connection failed while it was to arrive: {one.error}", "")
+        return failed(what, f"the connection failed while it was to arrive: {one.error}", "")
     if len(receiving) > 1 and came == sent:
         got = ", ".join(f"{each.path.target} {len(each.came)}" for each in receiving)
         text = f"{sent} messages were sent, and each went to one target only, not to all: {got}"
-        return fixes.failed(what, text, fixes.fan_out(one.path.address))
-    return fixes.failed(what, _TIMEOUTS["arrive"], _lead(one.path))
+        return failed(what, text, fixes.fan_out(one.path.address))
+    return failed(what, _TIMEOUTS["arrive"], _lead(one.path))
 
 
 def _problem(path: Path, step: Step, do: Callable[[], object]) -> Checked | None:
-    """What is wrong with a step, if it is."""
+    """Do one step; return what is wrong with it, if anything is."""
     what = f"path {path.name}"
     try:
         do()
     except LinkDetached as error:
         return _refused(path, error, step)
     except SendException as error:
-        return fixes.failed(what, f"the message was not accepted: {error}", _lead(path))
+        return failed(what, f"the message was not accepted: {error}", _lead(path))
     except Timeout:
-        return fixes.failed(what, _TIMEOUTS[step], _lead(path))
+        return failed(what, _TIMEOUTS[step], _lead(path))
     except (ProtonException, OSError) as error:
-        return fixes.failed(what, f"the connection failed while it was to {step}: {error}", "")
+        return failed(what, f"the connection failed while it was to {step}: {error}", "")
     return None
 
 
 def _attach(path: Path, source: Endpoint, target: Endpoint) -> Checked:
-    """Both links without a message: the durable subscription would keep it, and its receiver be given it.
+    """Attach both links and send nothing: the durable subscription would keep the message for its receiver.
 
     The receiving link is a passing one, so that the subscription is neither made nor taken from its receiver.
     """
@@ -185,7 +185,7 @@ def _attach(path: Path, source: Endpoint, target: Endpoint) -> Checked:
         problem = _problem(
             path, "receive", lambda: connect(target).create_receiver(path.receive_address, credit=0)
         ) or _problem(path, "send", send)
-    return problem or fixes.passed(
+    return problem or passed(
         f"path {path.name}",
         "both ends may attach; no message was sent, as its durable subscription would keep it",
     )
@@ -197,7 +197,7 @@ def _refused(path: Path, error: LinkDetached, step: Step) -> Checked:
     address = path.address if sends else path.receive_address
     text = f"the link to {step} at {path.source if sends else path.target} was refused: {error}"
     fix = fixes.path_policy(address, sends=sends) if denied else _lead(path)
-    return fixes.failed(f"path {path.name}", text, fix)
+    return failed(f"path {path.name}", text, fix)
 
 
 _TIMEOUTS: Final[dict[Step, str]] = {

@@ -1,4 +1,4 @@
-"""What status tells, worst first, as plain data; nothing of terminals or of the network."""
+"""What `inflight status` shows, worst first, as plain data; nothing of terminals or of the network."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from collectors.broker.collector import BrokerSeen
+from collectors.broker.collector import BrokerStatus
 from collectors.router.address_names import INTERNAL
-from collectors.router.counters import LINK_COUNTERS, TOTAL_COUNTERS, Entry, Tallied
-from collectors.router.mesh import MeshView
+from collectors.router.counters import LINK_COUNTERS, TOTAL_COUNTERS, CountedGroup, CountedRouter
+from collectors.router.mesh_status import MeshStatus
+from collectors.router.schema import AUTO_LINK, CONNECTOR, LINK_ROUTE
 from collectors.router.snapshot import LinkGroup
 
 Json = dict[str, Any]
@@ -21,7 +22,7 @@ _BETWEEN_ROUTERS: Final = frozenset({"inter-router", "router-data", "inter-edge"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that an operator wants to know first: where, and what. `weight` orders those of a level."""
+    """Something that an operator wants to know first; `weight` orders findings of one level."""
 
     level: Level
     where: str
@@ -31,7 +32,7 @@ class Finding:
 
 @dataclass(slots=True)
 class Status:
-    """All of it; rows are sorted, the worst first."""
+    """Findings and rows, the worst first."""
 
     findings: list[Finding] = field(default_factory=list)
     routers: list[Json] = field(default_factory=list)
@@ -52,8 +53,8 @@ class Status:
         }
 
 
-def status(meshes: Iterable[MeshView], brokers: Iterable[BrokerSeen], *, one_mesh: bool = True) -> Status:
-    """From the newest view of each; `one_mesh` says that a mesh's URLs are known to be of one."""
+def status(meshes: Iterable[MeshStatus], brokers: Iterable[BrokerStatus], *, one_mesh: bool = True) -> Status:
+    """Return the status by the newest polls; `one_mesh`: the URLs of a mesh surely belong to one mesh."""
     found = Status()
     for mesh in meshes:
         _mesh(found, mesh, one_mesh=one_mesh)
@@ -66,7 +67,7 @@ def status(meshes: Iterable[MeshView], brokers: Iterable[BrokerSeen], *, one_mes
     return found
 
 
-def _mesh(found: Status, mesh: MeshView, *, one_mesh: bool) -> None:
+def _mesh(found: Status, mesh: MeshStatus, *, one_mesh: bool) -> None:
     if mesh.failure:
         found.findings.append(Finding("bad", mesh.mesh, mesh.failure))
     else:
@@ -80,44 +81,44 @@ def _mesh(found: Status, mesh: MeshView, *, one_mesh: bool) -> None:
         if not mesh.failure:
             found.findings.append(Finding("bad", router, f"does not answer: {reason}"))
         found.routers.append({"mesh": mesh.mesh, "router": router, "up": False, **_NO_ROUTER})
-    for router, view in mesh.views.items():
+    for router, snapshot in mesh.snapshots.items():
         cut_off = mesh.cut_off.get(router)
-        tallied = mesh.tallied[router]
-        seconds = tallied.interval_ns / 1e9
-        into, out = _passed(tallied)
+        counted = mesh.counted[router]
+        seconds = counted.interval_ns / 1e9
+        into, out = _passed(counted)
         found.routers.append(
             {
                 "mesh": mesh.mesh,
                 "router": router,
                 "up": True,
                 "cut_off_from": cut_off.origin if cut_off else None,
-                "mode": view.mode,
-                "version": view.version,
-                "uptime_seconds": view.uptime_seconds,
-                "connections": len(view.rows("connection")),
-                "links": len(view.rows("link")),
+                "mode": snapshot.mode,
+                "version": snapshot.version,
+                "uptime_seconds": snapshot.uptime_seconds,
+                "connections": len(snapshot.rows("connection")),
+                "links": len(snapshot.rows("link")),
                 "in_per_second": _rate(into, seconds),
                 "out_per_second": _rate(out, seconds),
-                "undelivered": sum(e.gauges.get("undelivered", 0) for e in tallied.links.values()),
-                "unsettled": sum(e.gauges.get("unsettled", 0) for e in tallied.links.values()),
+                "undelivered": sum(e.gauges.get("undelivered", 0) for e in counted.links.values()),
+                "unsettled": sum(e.gauges.get("unsettled", 0) for e in counted.links.values()),
             }
         )
-        for group, entry in tallied.links.items():
+        for group, entry in counted.links.items():
             _link(found, mesh, router, group, entry, seconds)
-        found.findings += _router_findings(router, view.tables)
+        found.findings += _router_findings(router, snapshot.tables)
     for edge in mesh.graph.edges:
         found.edges.append({"mesh": mesh.mesh, "edge": edge.pair.id, "up": edge.up, "cost": edge.cost})
         if not edge.up and not mesh.failure:
             found.findings.append(Finding("bad", edge.pair.id, "the link between these routers is down"))
 
 
-def _passed(tallied: Tallied) -> tuple[int, int]:
-    """Messages that came into a router and went out of it, from and to end points and other routers."""
-    totals = dict(zip(TOTAL_COUNTERS, tallied.totals.added, strict=True))
+def _passed(counted: CountedRouter) -> tuple[int, int]:
+    """Return how many messages came into a router and went out of it, from and to anywhere."""
+    totals = dict(zip(TOTAL_COUNTERS, counted.totals.added, strict=True))
     # `transit` counts what went out to other routers; nothing of a router as a whole what came from them.
     came = sum(
         entry.added[LINK_COUNTERS.index("deliveries")]
-        for group, entry in tallied.links.items()
+        for group, entry in counted.links.items()
         if group.type in _BETWEEN_ROUTERS and group.direction == "in"
     )
     return totals["ingress"] + came, totals["egress"] + totals["transit"]
@@ -131,7 +132,9 @@ _NO_ROUTER: Final[Json] = {
 }
 
 
-def _link(found: Status, mesh: MeshView, router: str, group: LinkGroup, entry: Entry, seconds: float) -> None:
+def _link(
+    found: Status, mesh: MeshStatus, router: str, group: LinkGroup, entry: CountedGroup, seconds: float
+) -> None:
     if not entry.members or (group.address in {"", INTERNAL} and group.type not in _BETWEEN_ROUTERS):
         return
     added = dict(zip(LINK_COUNTERS, entry.added, strict=True))
@@ -168,26 +171,26 @@ def _link(found: Status, mesh: MeshView, router: str, group: LinkGroup, entry: E
         )
 
 
+_TITLES: Final = {CONNECTOR: "connector", AUTO_LINK: "auto-link", LINK_ROUTE: "link route"}
+
+
 def _router_findings(router: str, tables: dict[str, list[Json]]) -> Iterator[Finding]:
-    for entity, title, good in (
-        ("connector", "connector", "SUCCESS"),
-        ("auto_link", "auto-link", "active"),
-        ("link_route", "link route", "active"),
-    ):
-        for row in tables.get(entity, []):
-            if row["status"] not in {good, None}:
-                said = row.get("last_error") or row.get("message") or row["status"]
-                yield Finding("bad", router, f"{title} {row['name']} is not up: {said}")
+    for entity in (CONNECTOR, AUTO_LINK, LINK_ROUTE):
+        (state,) = entity.states
+        for row in tables.get(entity.name, []):
+            if row[state.name] not in {state.good, None}:
+                said = row.get("last_error") or row.get("message") or row[state.name]
+                yield Finding("bad", router, f"{_TITLES[entity]} {row['name']} is not up: {said}")
 
 
-def _broker(found: Status, seen: BrokerSeen) -> None:
-    if seen.view is None or seen.tallied is None:
+def _broker(found: Status, seen: BrokerStatus) -> None:
+    if seen.snapshot is None or seen.counted is None:
         found.findings.append(Finding("bad", seen.broker, seen.failure or "not polled"))
         found.brokers.append({"broker": seen.broker, "up": False})
         return
-    view, tallied = seen.view, seen.tallied
-    own, system = view.one("broker"), view.one("system")
-    heap = view.pools.get("heap", {})
+    snapshot, counted = seen.snapshot, seen.counted
+    own, system = snapshot.one("broker"), snapshot.one("system")
+    heap = snapshot.pools.get("heap", {})
     shares = {
         "memory for messages": own.get("address_memory_ratio"),
         "disk": own.get("disk_ratio"),
@@ -200,7 +203,7 @@ def _broker(found: Status, seen: BrokerSeen) -> None:
         {
             "broker": seen.broker,
             "up": True,
-            "product": view.product.title,
+            "product": snapshot.product.title,
             "version": own.get("version"),
             "connections": own.get("connections"),
             "uptime_seconds": (own.get("uptime_ms") or 0) // 1000,
@@ -210,12 +213,12 @@ def _broker(found: Status, seen: BrokerSeen) -> None:
     for name, share in shares.items():
         if share is not None and share >= _FULL:
             found.findings.append(Finding("bad", seen.broker, f"{name} {share:.0%} full", share))
-    for row, _ in tallied.addresses:
-        if row.get("paging"):
-            text = f"address {row['address']} is paging to disk"
+    for each in counted.rows("address"):
+        if each.row.get("paging"):
+            text = f"address {each.row['address']} is paging to disk"
             found.findings.append(Finding("odd", seen.broker, text))
-    for row, counted in tallied.queues:
-        _queue(found, seen.broker, row, counted.added, seen.interval_ns / 1e9)
+    for each in counted.rows("queue"):
+        _queue(found, seen.broker, each.row, each.added, seen.interval_ns / 1e9)
 
 
 def _queue(found: Status, broker: str, row: Json, added: dict[str, int], seconds: float) -> None:

@@ -16,7 +16,7 @@ ROWS: Final = 20  # of links and queues: the worst are on top
 
 
 def screen(found: Status, rows: int = ROWS) -> RenderableType:
-    """Findings first, then what there is."""
+    """Return the findings, then tables of all that was found."""
     parts: list[RenderableType] = [_findings(found)]
     if found.routers:
         parts.append(_routers(found))
@@ -155,5 +155,5 @@ def _age(seconds: int | None) -> str:
 
 
 def _text(text: str) -> Text:
-    """Names are others' words: they must not steer the terminal."""
+    """Return a name from outside as text that cannot steer the terminal."""
     return Text(shown(text), no_wrap=True, overflow="ellipsis")

@@ -86,7 +86,7 @@ class Window:
         if not rows.size:
             return
         cell = self.cell(header.stream, header.second)
-        run = rows.run
+        run = rows.contiguous
         _bounded(cell, rows, run)
         fresh = cell.runs.add(rows, run)
         counts = self.counts

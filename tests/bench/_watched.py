@@ -14,13 +14,14 @@ from pathlib import Path
 
 from collectors.amqp import options
 from collectors.broker import poll as reading
-from collectors.broker import schema as broker_schema
-from collectors.broker.client import Jolokia, Read
+from collectors.broker.client import JolokiaClient, Read
+from collectors.broker.products import ARTEMIS
+from collectors.broker.replies import read_replies
 from collectors.config.model import Broker, Mesh
-from collectors.polling.context import Outlet
-from collectors.polling.metric_cache import Board
-from collectors.polling.poll_metrics import Polls
-from collectors.router.client import Wire
+from collectors.polling.context import PollContext
+from collectors.polling.metric_cache import MetricCache
+from collectors.polling.poll_metrics import PollMetrics
+from collectors.router.client import ManagementClient
 from collectors.router.exchange import poll_once
 from collectors.router.mesh import MeshState
 
@@ -36,29 +37,29 @@ Poll = Callable[[], None]
 @contextmanager
 def mesh_polls(url: str) -> Iterator[Poll]:
     """Polls as the collector does them, over one connection."""
-    outlet = Outlet("bench", Board(), Polls(), lambda _topic, record: record.encode())
-    state = MeshState("bench", Mesh(urls=(url,), interval="5s"), outlet, lambda _view: None)
-    wire, tags = Wire(options.options(url), 10), itertools.count()
+    context = PollContext("bench", MetricCache(), PollMetrics(), lambda _topic, record: record.encode())
+    state = MeshState("bench", Mesh(urls=(url,), interval="5s"), context, lambda _view: None)
+    client, tags = ManagementClient(options.options(url), 10), itertools.count()
 
     def poll() -> None:
-        polled = poll_once(wire, state.begin(wire.guess, tags), time.monotonic() + 10)
+        polled = poll_once(client, state.begin(client.guess, tags), time.monotonic() + 10)
         state.end(polled, time.time_ns(), time.monotonic_ns())
 
     poll()
     yield poll
-    wire.close()
+    client.close()
 
 
 @contextmanager
 def broker_polls(broker: Broker) -> Iterator[Poll]:
     """The same of a broker: over one connection, its queues chosen once."""
-    client, product, queues = Jolokia(broker), broker_schema.ARTEMIS, broker.queues
-    names = client.ask(reading.census(product), time.monotonic() + 30)
-    asked = reading.requests(product, queues, reading.choose(product, queues, names))
+    client, product, queues = JolokiaClient(broker), ARTEMIS, broker.queues
+    names = client.ask(reading.name_searches(product), time.monotonic() + 30)
+    asked = reading.requests(product, queues, reading.select_queues(product, queues, names))
 
     def poll() -> None:
         replies = client.ask([item.request for item in asked], time.monotonic() + 10)
-        reading.read(asked, replies, product, queues, (0, 0))
+        read_replies(asked, replies, product, queues, (0, 0))
 
     poll()
     yield poll
@@ -96,7 +97,7 @@ def _rate(process: subprocess.Popen[str], poll: Poll | None) -> float:
 
 def broker_cpu_seconds(broker: Broker) -> float:
     """The broker's own CPU time for a poll, beside what it spends idling."""
-    client = Jolokia(broker)
+    client = JolokiaClient(broker)
     system = Read("java.lang:type=OperatingSystem", ("ProcessCpuTime",))
 
     def spent() -> float:

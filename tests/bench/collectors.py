@@ -30,16 +30,18 @@ from _watched import (
     throughput_ratio,
 )
 
-from collectors.amqp import management, options
+from collectors.amqp import options
 from collectors.broker import poll as reading
-from collectors.broker import schema as broker_schema
-from collectors.broker.client import Jolokia, Read
+from collectors.broker.client import JolokiaClient, Read
+from collectors.broker.products import ARTEMIS
+from collectors.broker.replies import read_replies
 from collectors.config.model import Broker, Mesh, Queues
-from collectors.polling.context import Outlet
-from collectors.polling.metric_cache import Board
-from collectors.polling.poll_metrics import Polls
+from collectors.polling.context import PollContext
+from collectors.polling.metric_cache import MetricCache
+from collectors.polling.poll_metrics import PollMetrics
+from collectors.router import in_flight, management
 from collectors.router import poll as poll_module
-from collectors.router.client import Wire
+from collectors.router.client import ManagementClient
 from collectors.router.exchange import poll_once
 from collectors.router.mesh import MeshState
 from collectors.router.schema import DISPATCH, Flavour
@@ -76,19 +78,21 @@ def _mesh() -> dict[str, float]:
 
 
 def _polls(url: str) -> dict[str, float]:
-    """As the collector does it: poll, tally, samples, records."""
-    registry, board, polls = CollectorRegistry(), Board(), Polls()
-    registry.register(board)
+    """As the collector does it: poll, count, metrics, records."""
+    registry, cache = CollectorRegistry(), MetricCache()
+    registry.register(cache)
     sizes: list[int] = []
-    outlet = Outlet("bench", board, polls, lambda _topic, record: sizes.append(len(record.encode())))
-    state = MeshState("bench", Mesh(urls=(url,), interval="60s"), outlet, lambda _view: None)
-    wire = Wire(options.options(url), 10)
+    context = PollContext(
+        "bench", cache, PollMetrics(), lambda _topic, record: sizes.append(len(record.encode()))
+    )
+    state = MeshState("bench", Mesh(urls=(url,), interval="60s"), context, lambda _view: None)
+    client = ManagementClient(options.options(url), 10)
     tags = itertools.count()
     walls, answers, cpus = [], [], []
     for number in range(POLLS + 1):
         sizes.clear()
         began, cpu = time.perf_counter(), time.process_time()
-        polled = poll_once(wire, state.begin(DISPATCH, tags), time.monotonic() + 60)
+        polled = poll_once(client, state.begin(DISPATCH, tags), time.monotonic() + 60)
         answered = time.perf_counter()
         state.end(polled, time.time_ns(), time.monotonic_ns())
         if number:  # the first one has the server make its replies
@@ -98,9 +102,9 @@ def _polls(url: str) -> dict[str, float]:
         failed = [asked.failure for asked in polled.asked.values() if asked.failure]
         if len(polled.asked) != ROUTERS or failed:
             raise RuntimeError(f"{len(polled.asked)} routers of {ROUTERS}, failures: {failed[:3]}")
-    wire.close()
+    client.close()
     began, cpu = time.perf_counter(), time.process_time()
-    text = board.render()
+    text = cache.render()
     scrape, scrape_cpu = time.perf_counter() - began, time.process_time() - cpu
     cpu = time.process_time()
     generate_latest(registry)
@@ -135,10 +139,10 @@ def _bytes(url: str) -> dict[str, float]:
     )
     found = {}
     for name, flavour in (("named", DISPATCH), ("all", everything)):
-        wire = Wire(options.options(url), 10)
+        client = ManagementClient(options.options(url), 10)
         polled = _Counting(flavour, {}, itertools.count())
-        poll_once(wire, polled, time.monotonic() + 60)
-        wire.close()
+        poll_once(client, polled, time.monotonic() + 60)
+        client.close()
         found[f"mesh_reply_bytes_{name}"] = float(polled.received_bytes)
     return found
 
@@ -157,10 +161,10 @@ class _Keeping(poll_module.Poll):
 
 def _reading(url: str) -> float:
     """CPU time of reading a whole poll's replies: proton's messages against ours."""
-    wire = Wire(options.options(url), 10)
+    client = ManagementClient(options.options(url), 10)
     polled = _Keeping(DISPATCH)
-    poll_once(wire, polled, time.monotonic() + 60)
-    wire.close()
+    poll_once(client, polled, time.monotonic() + 60)
+    client.close()
     ratios = []
     for _ in range(ROUNDS):
         began = time.process_time()
@@ -177,16 +181,16 @@ def _reading(url: str) -> float:
 
 def _one_by_one(url: str) -> float:
     """The same requests, each sent when the one before is answered."""
-    window, patience = poll_module.WINDOW, poll_module.PATIENCE_NS
-    poll_module.WINDOW, poll_module.PATIENCE_NS = 1, 1 << 62  # type: ignore[misc]  # for this measurement
+    waiting, patience = in_flight.MAX_WAITING, in_flight.PATIENCE_NS
+    in_flight.MAX_WAITING, in_flight.PATIENCE_NS = 1, 1 << 62  # type: ignore[misc]  # for this measurement
     try:
-        wire = Wire(options.options(url), 10)
+        client = ManagementClient(options.options(url), 10)
         began = time.perf_counter()
-        poll_once(wire, poll_module.Poll(DISPATCH, {}, itertools.count()), time.monotonic() + 300)
-        wire.close()
+        poll_once(client, poll_module.Poll(DISPATCH, {}, itertools.count()), time.monotonic() + 300)
+        client.close()
         return time.perf_counter() - began
     finally:
-        poll_module.WINDOW, poll_module.PATIENCE_NS = window, patience  # type: ignore[misc]  # as above
+        in_flight.MAX_WAITING, in_flight.PATIENCE_NS = waiting, patience  # type: ignore[misc]  # as above
 
 
 # -- a broker
@@ -211,19 +215,19 @@ def _config(artemis: Artemis, queues: str = "bench.*", limit: int = 10 * QUEUES)
 
 def _broker(artemis: Artemis) -> dict[str, float]:
     broker = _config(artemis)
-    client = Jolokia(broker)
-    asked = reading.requests(broker_schema.ARTEMIS, broker.queues, reading.Choice())
+    client = JolokiaClient(broker)
+    asked = reading.requests(ARTEMIS, broker.queues, reading.QueueSelection())
     walls, cpus = [], []
     for number in range(ROUNDS + 1):
         before = client.reply_bytes
         began, cpu = time.perf_counter(), time.process_time()
         replies = client.ask([item.request for item in asked], time.monotonic() + 60)
-        view = reading.read(asked, replies, broker_schema.ARTEMIS, broker.queues, (0, 0))
+        snapshot = read_replies(asked, replies, ARTEMIS, broker.queues, (0, 0))
         if number:  # the first one warms the JVM up
             walls.append(time.perf_counter() - began)
             cpus.append(time.process_time() - cpu)
-    if len(view.beans["queue"]) != QUEUES:
-        raise RuntimeError(f"{len(view.beans['queue'])} queues of {QUEUES}")
+    if len(snapshot.beans["queue"]) != QUEUES:
+        raise RuntimeError(f"{len(snapshot.beans['queue'])} queues of {QUEUES}")
     named = client.reply_bytes - before
     found = {
         "broker_poll_seconds": statistics.median(walls),
@@ -235,14 +239,14 @@ def _broker(artemis: Artemis) -> dict[str, float]:
     client.ask([Read(item.request.mbean, ()) for item in asked], time.monotonic() + 120)
     found["broker_all_attributes_seconds"] = time.perf_counter() - began
     found["broker_reply_bytes_all"] = float(client.reply_bytes - before)
-    names = client.ask(reading.census(broker_schema.ARTEMIS), time.monotonic() + 60)
+    names = client.ask(reading.name_searches(ARTEMIS), time.monotonic() + 60)
     limited = Queues(include=("bench.*",), limit=500)
-    choice = reading.choose(broker_schema.ARTEMIS, limited, names)
-    few = reading.requests(broker_schema.ARTEMIS, limited, choice)
+    selection = reading.select_queues(ARTEMIS, limited, names)
+    few = reading.requests(ARTEMIS, limited, selection)
     began = time.perf_counter()
     client.ask([item.request for item in few], time.monotonic() + 60)
     found["broker_capped_500_poll_seconds"] = time.perf_counter() - began
-    queues = [item for item in few if item.bean is broker_schema.ARTEMIS.queue]
+    queues = [item for item in few if item.bean is ARTEMIS.queue]
     began = time.perf_counter()
     for item in queues:
         client.ask([item.request], time.monotonic() + 60)

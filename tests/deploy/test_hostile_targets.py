@@ -17,20 +17,20 @@ from prometheus_client.parser import text_string_to_metric_families
 from proton import Message, ulong
 from replay import CAPTURES, Replay
 
-from collectors.amqp import management
-from collectors.broker import outcome
+from collectors.broker import metrics, records
 from collectors.broker import poll as reading
-from collectors.broker.counters import Tally
-from collectors.broker.poll import Choice
-from collectors.broker.schema import ARTEMIS
+from collectors.broker.counters import BrokerCounters
+from collectors.broker.poll import QueueSelection
+from collectors.broker.products import ARTEMIS
+from collectors.broker.replies import read_replies
 from collectors.config.load import parse
 from collectors.config.model import Mesh, Queues
 from collectors.contract.telemetry import Telemetry
 from collectors.contract.topics import BROKER, ROUTER, Topic
-from collectors.polling.context import Outlet
-from collectors.polling.metric_cache import Board
-from collectors.polling.poll_metrics import Polls
-from collectors.router import schema
+from collectors.polling.context import PollContext
+from collectors.polling.metric_cache import MetricCache
+from collectors.polling.poll_metrics import PollMetrics
+from collectors.router import management, schema
 from collectors.router.mesh import MeshState
 from deploy.parts.in_process import InProcess
 from streaming.exporter import Exporter
@@ -61,21 +61,21 @@ AMQP_ODD = [*ODD, ulong((1 << 64) - 1)]
 
 
 class Process:
-    """Collectors' records and samples, as `inflight run` has them."""
+    """Collectors' records and metric values, as `inflight run` has them."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self.board = Board()
+        self.cache = MetricCache()
         self.exporter = Exporter(CONFIG, self.registry, lambda: AT_NS)
         self._books = InProcess(CONFIG, self.exporter)
-        self.outlet = Outlet("here", self.board, Polls(), self.publish)
+        self.context = PollContext("here", self.cache, PollMetrics(), self.publish)
 
     def publish(self, topic: Topic, record: Telemetry) -> None:
         self._books.telemetry(topic, record)
 
     def shown(self) -> dict[str, Any]:
         """All of it can be written down, in numbers that there are."""
-        for family in text_string_to_metric_families(self.board.render()):
+        for family in text_string_to_metric_families(self.cache.render()):
             assert all(math.isfinite(sample.value) for sample in family.samples)
         text = json.dumps(snapshot(self.exporter), allow_nan=False, ensure_ascii=False)
         state: dict[str, Any] = json.loads(text.encode())
@@ -103,7 +103,7 @@ def test_a_brokers_values(changes: list[tuple[tuple[Any, ...], Any]]) -> None:
             put(replies, place, odd)
         except (TypeError, LookupError):  # the change before took the place away
             continue
-    asked = reading.requests(ARTEMIS, Queues(), Choice())
+    asked = reading.requests(ARTEMIS, Queues(), QueueSelection())
     answers = [
         reply if isinstance(reply, dict) else {}
         for reply in (
@@ -111,12 +111,12 @@ def test_a_brokers_values(changes: list[tuple[tuple[Any, ...], Any]]) -> None:
             for item in asked
         )
     ]
-    process, tally = Process(), Tally()
+    process, counters = Process(), BrokerCounters()
     for number in range(2):
-        view = reading.read(asked, answers, ARTEMIS, Queues(), (AT_NS, number * 10**9))
-        tallied = tally.feed(view)
-        process.board.put("b", outcome.samples("prod", "b", view, tallied))
-        for record in outcome.records("here", "prod", "b", view, tallied, (number, 10**9)):
+        said = read_replies(asked, answers, ARTEMIS, Queues(), (AT_NS, number * 10**9))
+        counted = counters.count(said)
+        process.cache.put("b", metrics.of_broker("prod", "b", said, counted))
+        for record in records.of_broker("here", "prod", "b", said, counted, (number, 10**9)):
             process.publish(BROKER, record)
     process.shown()
     assert process.left_out(BROKER) == 0
@@ -144,7 +144,7 @@ def test_a_routers_values(changes: list[tuple[str, int, int, Any]]) -> None:
             cells = results[row % len(results)]
             cells[column % len(cells)] = odd
     process, tags = Process(), itertools.count()
-    state = MeshState("prod", Mesh.model_validate({"urls": "amqp://r"}), process.outlet, lambda _: None)
+    state = MeshState("prod", Mesh.model_validate({"urls": "amqp://r"}), process.context, lambda _: None)
     for number in range(2):
         poll = state.begin(schema.DISPATCH, tags)
         while requests := poll.take(0, 1_000):
@@ -174,6 +174,6 @@ def test_a_record_that_cannot_be_shown_is_counted_and_ends_nothing() -> None:
 @pytest.mark.parametrize("status", [10**30, -5, 7, True, 200_000])
 def test_a_status_that_is_none_makes_no_series_of_its_own(status: int) -> None:
     """Of such there could be any number."""
-    asked = reading.requests(ARTEMIS, Queues(), Choice())
-    view = reading.read(asked, [{"status": status}] * len(asked), ARTEMIS, Queues(), (AT_NS, 1))
-    assert set(view.faults) == {"shape"}
+    asked = reading.requests(ARTEMIS, Queues(), QueueSelection())
+    said = read_replies(asked, [{"status": status}] * len(asked), ARTEMIS, Queues(), (AT_NS, 1))
+    assert set(said.faults) == {"shape"}

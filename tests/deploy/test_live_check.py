@@ -10,12 +10,12 @@ import yaml
 from click.testing import CliRunner
 from jolokia import FakeJolokia
 
-from collectors.broker import schema
-from collectors.broker.client import Jolokia, Search
+from collectors.broker import products
+from collectors.broker.client import JolokiaClient, Search
 from collectors.config import load
 from collectors.config.model import Broker, Config
 from deploy.commands.check import command
-from deploy.live_check import checks
+from deploy.live_check import run_checks
 from deploy.live_check.brokers import check_brokers
 from deploy.live_check.paths import check_paths
 from deploy.live_check.result import Checked
@@ -69,7 +69,7 @@ def test_each_failure_has_its_fix(router_line: Network) -> None:
     config["meshes"]["demo"]["expect"] = ["A.stand-in--C.stand-in"]
     broker = config["brokers"][router_line.artemis.name]
     del broker["origin"]
-    found = failures(list(checks(parsed(config))))
+    found = failures(list(run_checks(parsed(config))))
     endpoint = found["endpoint C at amqp://127.0.0.1:1"]
     assert "put its right host and port" in endpoint.fix
     assert found["path a-c"].text == "not tried: no login at C"
@@ -151,10 +151,10 @@ def test_a_durable_subscription_is_looked_at_and_left_alone(artemis: Artemis) ->
     assert login.ok
     assert path.ok, path.text
     assert "no message was sent" in path.text
-    client = Jolokia(
+    client = JolokiaClient(
         Broker.model_validate({"jolokia": artemis.jolokia_url, "origin": artemis.origin, **auth(artemis)})
     )
-    pattern = schema.ARTEMIS.queue.pattern.format(queue="*")
+    pattern = products.ARTEMIS.queue.pattern.format(queue="*")
     (found,) = client.ask([Search(pattern)], time.monotonic() + 10)
     client.close()
     assert not [name for name in found["value"] if "kept" in name]

@@ -14,8 +14,8 @@ import pytest
 from proton import Message
 from proton.utils import BlockingConnection, LinkDetached
 
-from collectors.broker import poll, schema
-from collectors.broker.client import Jolokia
+from collectors.broker import poll, products
+from collectors.broker.client import JolokiaClient
 from collectors.config.model import Broker
 from deploy.live_check.fixes import management_policy, path_policy
 
@@ -73,11 +73,11 @@ def post(broker: Artemis, request: dict[str, Any]) -> int:
 @pytest.mark.e2e
 def test_the_collector_may_read_all_it_wants(fenced: Artemis) -> None:
     """Every MBean it asks for, and the names of all queues."""
-    client, until = Jolokia(config(fenced)), time.monotonic() + 20
-    product = poll.detected(client.ask(poll.detection(), until))
-    assert product is schema.ARTEMIS
-    asked = poll.requests(product, config(fenced).queues, poll.Choice())
-    replies = client.ask([*poll.census(product), *(item.request for item in asked)], until)
+    client, until = JolokiaClient(config(fenced)), time.monotonic() + 20
+    product = poll.detect_product(client.ask(poll.product_searches(), until))
+    assert product is products.ARTEMIS
+    asked = poll.requests(product, config(fenced).queues, poll.QueueSelection())
+    replies = client.ask([*poll.name_searches(product), *(item.request for item in asked)], until)
     client.close()
     assert {reply["status"] for reply in replies} == {200}
 

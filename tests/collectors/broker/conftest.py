@@ -43,7 +43,7 @@ def watch() -> Iterator[Callable[..., Watching]]:
     def make(**config: Any) -> Watching:
         broker = Broker.model_validate({"interval": "500ms", "mesh": "prod", **config})
         return Watching(
-            lambda outlet, stop, seen: BrokerCollector("b1", broker, outlet, stop, seen),
+            lambda context, stop, seen: BrokerCollector("b1", broker, context, stop, seen),
             *("broker", "b1", {"mesh": "prod", "broker": "b1"}),
         )
 

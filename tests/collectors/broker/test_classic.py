@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from helpers import optional, wait_until
 
-from collectors.broker import poll, schema
-from collectors.broker.client import Jolokia
+from collectors.broker import poll, products
+from collectors.broker.client import JolokiaClient
+from collectors.broker.replies import read_replies
 from collectors.config.model import Broker
 from deploy.errors import Problem
 
@@ -39,18 +40,18 @@ def test_every_attribute_of_the_table_is_there(classic: Classic) -> None:
     """None is missing, none of another type, and it is told from an Artemis."""
     classic.send("orders", 1)
     broker = Broker.model_validate({"jolokia": classic.jolokia_url})
-    client, until = Jolokia(broker), time.monotonic() + 20
-    product = poll.detected(client.ask(poll.detection(), until))
-    assert product is schema.CLASSIC
-    asked = poll.requests(product, broker.queues, poll.Choice())
+    client, until = JolokiaClient(broker), time.monotonic() + 20
+    product = poll.detect_product(client.ask(poll.product_searches(), until))
+    assert product is products.CLASSIC
+    asked = poll.requests(product, broker.queues, poll.QueueSelection())
     replies = client.ask([item.request for item in asked], until)
     client.close()
-    view = poll.read(asked, replies, product, broker.queues, (0, 0))
-    assert not view.faults
+    snapshot = read_replies(asked, replies, product, broker.queues, (0, 0))
+    assert not snapshot.faults
     for bean in (product.broker, product.queue):
-        for row in view.beans[bean.name]:
+        for row in snapshot.beans[bean.name]:
             assert {name for name, value in row.items() if value is None} == set()
-    assert view.one("broker")["version"] == "5.18.7"
+    assert snapshot.one("broker")["version"] == "5.18.7"
     classic.receive("orders", 1)
 
 

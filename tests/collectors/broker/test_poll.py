@@ -1,4 +1,4 @@
-"""Replies of Jolokia read into a view of the broker."""
+"""Replies of Jolokia read into a snapshot of the broker."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.broker import object_names, poll, schema
-from collectors.broker.poll import Asked, BrokerView, Choice
+from collectors.broker import object_names, poll, products, schema
+from collectors.broker.poll import BeanRequest, QueueSelection
+from collectors.broker.replies import read_replies
+from collectors.broker.snapshot import BrokerSnapshot
 from collectors.config.model import Queues
 
 ALL = Queues()
@@ -29,12 +31,12 @@ def test_what_is_no_object_name_is_refused(name: str) -> None:
         object_names.parse(name)
 
 
-def answers(capture: list[Any], asked: list[Asked]) -> list[Any]:
+def answers(capture: list[Any], asked: list[BeanRequest]) -> list[Any]:
     """For each request the captured reply about the same MBeans; 404 where there is none."""
     by_bean = {reply["request"]["mbean"]: reply for reply in capture}
     patterns = {
         "broker": "org.apache.activemq.artemis:broker=*",
-        "queue": schema.ARTEMIS.queue.pattern.format(queue="*"),
+        "queue": products.ARTEMIS.queue.pattern.format(queue="*"),
         "address": "org.apache.activemq.artemis:address=*,broker=*,component=addresses",
         "memory": "java.lang:type=Memory",
         "pool": "java.lang:name=*,type=MemoryPool",
@@ -45,15 +47,15 @@ def answers(capture: list[Any], asked: list[Asked]) -> list[Any]:
     return [by_bean.get(patterns.get(item.bean.name, ""), {"status": 404}) for item in asked]
 
 
-def look(capture: list[Any], queues: Queues = ALL, choice: Choice | None = None) -> BrokerView:
-    asked = poll.requests(schema.ARTEMIS, queues, choice or Choice())
-    return poll.read(asked, answers(capture, asked), schema.ARTEMIS, queues, (1, 2))
+def look(capture: list[Any], queues: Queues = ALL, selection: QueueSelection | None = None) -> BrokerSnapshot:
+    asked = poll.requests(products.ARTEMIS, queues, selection or QueueSelection())
+    return read_replies(asked, answers(capture, asked), products.ARTEMIS, queues, (1, 2))
 
 
 def test_a_real_reply(capture: list[Any]) -> None:
     """Numbers are those of the capture, shares are ratios, a missing MBean is no fault."""
-    view = look(capture)
-    assert view.beans["queue"] == [
+    snapshot = look(capture)
+    assert snapshot.beans["queue"] == [
         {
             "address": "q1",
             "queue": "q1",
@@ -68,24 +70,29 @@ def test_a_real_reply(capture: list[Any]) -> None:
             "killed": 0,
         }
     ]
-    assert view.one("broker")["disk_ratio"] == 0.7056974880830962
-    assert [row["address"] for row in view.beans["address"]] == ["activemq.notifications", "q1"]
-    assert view.pools["old"] == {"init": 376438784, "committed": 8388608, "max": 402653184, "used": 7645696}
-    assert view.pools["eden"] == {"init": 19922944, "committed": 31457280, "used": 17825792}  # no max: -1
-    assert view.pools["metaspace"]["used"] == 26658424
-    assert view.pools["codeheap_non_nmethods"]["used"] == 1403008
-    assert view.one("runtime") == {}
-    assert not view.faults
+    assert snapshot.one("broker")["disk_ratio"] == 0.7056974880830962
+    assert [row["address"] for row in snapshot.beans["address"]] == ["activemq.notifications", "q1"]
+    assert snapshot.pools["old"] == {
+        "init": 376438784,
+        "committed": 8388608,
+        "max": 402653184,
+        "used": 7645696,
+    }
+    assert snapshot.pools["eden"] == {"init": 19922944, "committed": 31457280, "used": 17825792}  # no max: -1
+    assert snapshot.pools["metaspace"]["used"] == 26658424
+    assert snapshot.pools["codeheap_non_nmethods"]["used"] == 1403008
+    assert snapshot.one("runtime") == {}
+    assert not snapshot.faults
 
 
 def test_only_reads_of_named_attributes_are_asked() -> None:
     """No exec, no write, and never all attributes."""
-    for product in schema.PRODUCTS:
-        asked = poll.requests(product, ALL, Choice())
+    for product in products.PRODUCTS:
+        asked = poll.requests(product, ALL, QueueSelection())
         encoded = [item.request.encode() for item in asked]
         assert {request["type"] for request in encoded} == {"read"}
         assert all(request["attribute"] for request in encoded)
-    searches = [*poll.detection(), *poll.census(schema.ARTEMIS)]
+    searches = [*poll.product_searches(), *poll.name_searches(products.ARTEMIS)]
     assert {request.encode()["type"] for request in searches} == {"search"}
 
 
@@ -95,23 +102,23 @@ def test_the_filter_and_the_limit(capture: list[Any]) -> None:
     (queue,) = capture[2]["value"].items()
     many = {queue[0].replace('"q1"', f'"q{number:04}"'): queue[1] for number in range(10_000)}
     capture[2]["value"] = many
-    view = look(capture, Queues(limit=500))
-    assert [row["queue"] for row in view.beans["queue"]][:2] == ["q0000", "q0001"]
-    assert len(view.beans["queue"]) == 500
-    assert view.omitted == {"queue": 9500}
+    snapshot = look(capture, Queues(limit=500))
+    assert [row["queue"] for row in snapshot.beans["queue"]][:2] == ["q0000", "q0001"]
+    assert len(snapshot.beans["queue"]) == 500
+    assert snapshot.omitted == {"queue": 9500}
 
 
 def test_many_queues_are_asked_for_by_name() -> None:
     """So that a broker with 10,000 of them does not answer for all at each poll."""
-    names = [schema.ARTEMIS.queue.pattern.format(queue=f'"orders.{n}"') for n in range(10_000)]
+    names = [products.ARTEMIS.queue.pattern.format(queue=f'"orders.{n}"') for n in range(10_000)]
     queues = Queues(include=("orders.*",), limit=100)
-    choice = poll.choose(schema.ARTEMIS, queues, [{"value": names}, {"value": []}])
-    asked = poll.requests(schema.ARTEMIS, queues, choice)
+    selection = poll.select_queues(products.ARTEMIS, queues, [{"value": names}, {"value": []}])
+    asked = poll.requests(products.ARTEMIS, queues, selection)
     assert sum(item.bean.name == "queue" for item in asked) == 100
-    assert choice.omitted["queue"] == 9900
-    few = poll.choose(schema.ARTEMIS, queues, [{"value": names[:99]}, {"value": []}])
+    assert selection.omitted["queue"] == 9900
+    few = poll.select_queues(products.ARTEMIS, queues, [{"value": names[:99]}, {"value": []}])
     assert few.beans is None
-    asked = poll.requests(schema.ARTEMIS, queues, few)
+    asked = poll.requests(products.ARTEMIS, queues, few)
     (pattern,) = (item.request.mbean for item in asked if item.bean.name == "queue")
     assert 'queue="orders.*",' in pattern
 
@@ -125,12 +132,12 @@ def test_one_bad_mbean_spoils_nothing_else(capture: list[Any]) -> None:
     row["MessagesKilled"] = "ERROR: no such attribute"
     capture[3] = {"status": 500, "error": "oops", "request": capture[3]["request"]}
     capture[5]["value"] = 3
-    view = look(capture)
-    assert view.beans["queue"][0]["messages"] is None
-    assert view.beans["queue"][0]["added"] is None
-    assert view.beans["queue"][0]["acknowledged"] == 7
-    assert view.one("broker")["version"] == "2.44.0"
-    assert view.faults == {"object_name": 1, "value_of_wrong_type": 2, "status_500": 1, "shape": 1}
+    snapshot = look(capture)
+    assert snapshot.beans["queue"][0]["messages"] is None
+    assert snapshot.beans["queue"][0]["added"] is None
+    assert snapshot.beans["queue"][0]["acknowledged"] == 7
+    assert snapshot.one("broker")["version"] == "2.44.0"
+    assert snapshot.faults == {"object_name": 1, "value_of_wrong_type": 2, "status_500": 1, "shape": 1}
 
 
 CLASSIC = "org.apache.activemq:brokerName=localhost,"
@@ -138,7 +145,7 @@ CLASSIC = "org.apache.activemq:brokerName=localhost,"
 
 def test_classic() -> None:
     """ActiveMQ Classic by its own names: shares are in per cent, and it has no addresses."""
-    asked = poll.requests(schema.CLASSIC, ALL, Choice())
+    asked = poll.requests(products.CLASSIC, ALL, QueueSelection())
     by_bean = {
         "broker": {
             f"{CLASSIC}type=Broker": {
@@ -166,20 +173,20 @@ def test_classic() -> None:
         {"status": 200, "value": by_bean[i.bean.name]} if i.bean.name in by_bean else {"status": 404}
         for i in asked
     ]
-    view = poll.read(asked, replies, schema.CLASSIC, ALL, (1, 2))
-    assert view.one("broker")["address_memory_ratio"] == 0.12
-    assert view.one("broker")["disk_ratio"] == 0.5
-    assert view.beans["queue"][0]["queue"] == "orders"
-    assert view.beans["queue"][0]["acknowledged"] == 6
-    assert not view.faults
+    snapshot = read_replies(asked, replies, products.CLASSIC, ALL, (1, 2))
+    assert snapshot.one("broker")["address_memory_ratio"] == 0.12
+    assert snapshot.one("broker")["disk_ratio"] == 0.5
+    assert snapshot.beans["queue"][0]["queue"] == "orders"
+    assert snapshot.beans["queue"][0]["acknowledged"] == 6
+    assert not snapshot.faults
 
 
 def test_detection() -> None:
     """By which broker's MBean is there; neither is no broker."""
     found, none = {"status": 200, "value": ["x:broker=a"]}, {"status": 200, "value": []}
-    assert poll.detected([found, none]) is schema.ARTEMIS
-    assert poll.detected([none, found]) is schema.CLASSIC
-    assert poll.detected([none, {"status": 403}]) is None
+    assert poll.detect_product([found, none]) is products.ARTEMIS
+    assert poll.detect_product([none, found]) is products.CLASSIC
+    assert poll.detect_product([none, {"status": 403}]) is None
 
 
 @pytest.mark.parametrize(
@@ -206,8 +213,8 @@ REPLY = JUNK | st.fixed_dictionaries({"status": st.just(200), "value": JUNK})
 
 @given(reply=REPLY, place=st.integers(0, 9))
 def test_nothing_that_comes_raises(reply: Any, place: int) -> None:
-    """Whatever stands in a reply, it makes a view."""
-    asked = poll.requests(schema.ARTEMIS, ALL, Choice())
+    """Whatever stands in a reply, it makes a snapshot."""
+    asked = poll.requests(products.ARTEMIS, ALL, QueueSelection())
     replies = [reply if number == place else {"status": 404} for number in range(len(asked))]
-    view = poll.read(asked, replies, schema.ARTEMIS, ALL, (1, 2))
-    assert isinstance(view.pools, dict)
+    snapshot = read_replies(asked, replies, products.ARTEMIS, ALL, (1, 2))
+    assert isinstance(snapshot.pools, dict)

@@ -7,57 +7,57 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.polling.monotonic_counters import FORGET_ROUNDS, Deltas, Sums
+from collectors.polling.monotonic_counters import FORGET_ROUNDS, CounterDeltas, MonotonicSums
 
 
 def test_the_first_round_adds_nothing() -> None:
     """What was counted before we looked is not ours; what comes later is, from its beginning."""
-    deltas = Deltas()
+    deltas = CounterDeltas()
     deltas.start_round()
-    assert deltas.of("a", (100, 7)) == (0, 0)
+    assert deltas.increase("a", (100, 7)) == (0, 0)
     deltas.end_round()
     deltas.start_round()
-    assert deltas.of("a", (103, 7)) == (3, 0)
-    assert deltas.of("new", (5, 1)) == (5, 1)
+    assert deltas.increase("a", (103, 7)) == (3, 0)
+    assert deltas.increase("new", (5, 1)) == (5, 1)
 
 
 def test_a_restart_counts_from_zero() -> None:
     """Told of it, or seeing a counter fall, all of the new reading is added."""
-    deltas = Deltas()
+    deltas = CounterDeltas()
     deltas.start_round()
-    deltas.of("a", (100, 7))
+    deltas.increase("a", (100, 7))
     deltas.end_round()
     deltas.start_round(restarted=True)
-    assert deltas.of("a", (200, 1)) == (200, 1)
+    assert deltas.increase("a", (200, 1)) == (200, 1)
     deltas.end_round()
     deltas.start_round()
-    assert deltas.of("a", (3, 900)) == (3, 900)
+    assert deltas.increase("a", (3, 900)) == (3, 900)
     assert deltas.resets == 2
 
 
 def test_a_source_missing_for_a_while_is_not_counted_twice() -> None:
     """A page boundary may hide a link for a poll; after long it is another one."""
-    deltas = Deltas()
+    deltas = CounterDeltas()
     for _ in range(2):
         deltas.start_round()
-        deltas.of("a", (100,))
+        deltas.increase("a", (100,))
         deltas.end_round()
     for _ in range(FORGET_ROUNDS):
         deltas.start_round()
         deltas.end_round()
     deltas.start_round()
-    assert deltas.of("a", (101,)) == (1,)
+    assert deltas.increase("a", (101,)) == (1,)
     deltas.end_round()
     for _ in range(FORGET_ROUNDS + 1):
         deltas.start_round()
         deltas.end_round()
     deltas.start_round()
-    assert deltas.of("a", (101,)) == (101,)
+    assert deltas.increase("a", (101,)) == (101,)
 
 
 def test_idle_groups_are_forgotten() -> None:
     """A group that nothing feeds for longer than the time given is gone, the others stay."""
-    sums = Sums(1, forget_ns=10)
+    sums = MonotonicSums(1, forget_ns=10)
     sums.add("a", (1,), 0)
     sums.add("b", (2,), 5)
     sums.forget_idle(11)
@@ -95,7 +95,7 @@ STEPS = st.lists(
 @given(steps=STEPS)
 def test_sums_are_what_happened(steps: list[tuple[str, int]]) -> None:
     """Over attaching, counting and restarts, each seen at the next look, nothing is lost or doubled."""
-    world, deltas, seen, looked, restarted = World(), Deltas(), 0, False, False
+    world, deltas, seen, looked, restarted = World(), CounterDeltas(), 0, False, False
     for what, amount in [*steps, ("look", 0)]:
         if what == "attach":
             world.links[world.next_id] = Link(amount)
@@ -116,7 +116,7 @@ def test_sums_are_what_happened(steps: list[tuple[str, int]]) -> None:
         else:
             deltas.start_round(restarted=restarted)
             for identity, link in world.links.items():
-                seen += deltas.of(identity, (link.counted,))[0]
+                seen += deltas.increase(identity, (link.counted,))[0]
             deltas.end_round()
             if not looked:
                 world.truth = 0

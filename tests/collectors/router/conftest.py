@@ -30,7 +30,7 @@ def watch() -> Iterator[Callable[..., Watching]]:
     def make(**config: Any) -> Watching:
         mesh = Mesh.model_validate({"interval": "1s", **config})
         return Watching(
-            lambda outlet, stop, seen: MeshCollector("prod", mesh, outlet, stop, seen),
+            lambda context, stop, seen: MeshCollector("prod", mesh, context, stop, seen),
             *("router", "prod", {"mesh": "prod"}),
         )
 

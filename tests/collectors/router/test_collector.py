@@ -49,7 +49,7 @@ def test_a_mesh_is_shown(watch: Watch, nodes: Nodes, flavour: str) -> None:
     replay = Replay(flavour)
     node = nodes.start(replay, product=replay.product)
     watching = watch(urls=node.url, links=["*closest/p2"])
-    wait_until(lambda: len(watching.views) > 1, 30, "two polls")
+    wait_until(lambda: len(watching.statuses) > 1, 30, "two polls")
     a, b, c, _ = replay.routers
     for router in replay.routers:
         assert watching.value("router_up", router=router) == 1
@@ -72,7 +72,7 @@ def test_only_reads_are_sent(watch: Watch, nodes: Nodes) -> None:
     """Nothing that could change a router leaves the collector."""
     node = nodes.start(Replay("qdrouterd"))
     watching = watch(urls=node.url)
-    wait_until(lambda: len(watching.views) > 1, 30, "two polls")
+    wait_until(lambda: len(watching.statuses) > 1, 30, "two polls")
     assert {request.properties["operation"] for request in node.requests} == {"QUERY", "GET-MGMT-NODES"}
     unnamed = {r.properties["entityType"] for r in node.requests if r.body and not r.body["attributeNames"]}
     assert unnamed == {"org.apache.qpid.dispatch.router"}  # one row, in which versions differ
@@ -119,9 +119,9 @@ def test_an_answer_that_comes_late_is_not_taken_for_the_next(watch: Watch, nodes
         return watching.registry.get_sample_value("inflight_collector_bad_replies_total", labels)
 
     wait_until(late, 30, "a late reply")
-    for view in watching.views:
-        assert "QDR.B" not in view.views
-        assert {*view.views} == {"QDR.A"} | ({*view.views} & {"QDR.C", "QDR.E"})
+    for each in watching.statuses:
+        assert "QDR.B" not in each.snapshots
+        assert {*each.snapshots} == {"QDR.A"} | ({*each.snapshots} & {"QDR.C", "QDR.E"})
 
 
 def test_the_next_url_is_tried(watch: Watch, nodes: Nodes) -> None:
@@ -166,7 +166,12 @@ def test_a_router_killed_in_the_middle_of_its_replies(watch: Watch, nodes: Nodes
     watching = watch(urls=[cut.url, other.url])
     wait_until(lambda: watching.value("mesh_up") == 1, 8, "the other URL")
     assert watching.polls("lost") == 1
-    assert {router for view in watching.views for router in view.views} == {"SK.A", "SK.B", "SK.C", "SK.E"}
+    assert {router for each in watching.statuses for router in each.snapshots} == {
+        "SK.A",
+        "SK.B",
+        "SK.C",
+        "SK.E",
+    }
 
 
 TLS_MISTAKES = {
@@ -312,7 +317,7 @@ def test_what_is_odd_is_told_once(watch: Watch, nodes: Nodes, caplog: pytest.Log
         return answers
 
     watching = watch(urls=nodes.start(script).url)
-    wait_until(lambda: len(watching.views) > 2, 30, "three polls")
+    wait_until(lambda: len(watching.statuses) > 2, 30, "three polls")
     assert sum("unknown_attribute" in message for message in caplog.messages) == 4  # routers
     labels = {"collector": "router", "target": "prod/QDR.A", "reason": "unknown_attribute"}
     counted = watching.registry.get_sample_value("inflight_collector_bad_replies_total", labels)

@@ -9,9 +9,9 @@ import pytest
 from replay import Replay, look, play
 
 from collectors.router import counters, metrics, schema
-from collectors.router.counters import LINK_COUNTERS, Tallied, Tally
+from collectors.router.counters import LINK_COUNTERS, CountedRouter, RouterCounters
 from collectors.router.poll import Poll
-from collectors.router.snapshot import LinkGroup, RouterView, view
+from collectors.router.snapshot import LinkGroup, RouterSnapshot, take_snapshot
 
 SECOND_NS = 1_000_000_000
 
@@ -29,8 +29,8 @@ def later(replay: Replay, router: str, seconds: int, entity: str = "router") -> 
     replay.replace(router, entity, [{**row, "uptimeSeconds": row["uptimeSeconds"] + seconds}])
 
 
-def sums(tallied: Tallied, group: LinkGroup) -> dict[str, int]:
-    return dict(zip(LINK_COUNTERS, tallied.links[group].sums, strict=True))
+def sums(counted: CountedRouter, group: LinkGroup) -> dict[str, int]:
+    return dict(zip(LINK_COUNTERS, counted.links[group].sums, strict=True))
 
 
 P2 = LinkGroup("", "closest/p2", "out", "endpoint")
@@ -38,8 +38,8 @@ P2 = LinkGroup("", "closest/p2", "out", "endpoint")
 
 def test_gauges_are_what_the_capture_says() -> None:
     """30 messages wait on closest/p2 at C, whose receiver gives no credit."""
-    tallied = Tally(("*",)).feed(look(Replay("qdrouterd"), "QDR.C"))
-    assert tallied.links[P2].gauges == {
+    counted = RouterCounters(("*",)).count(look(Replay("qdrouterd"), "QDR.C"))
+    assert counted.links[P2].gauges == {
         "undelivered": 30,
         "unsettled": 0,
         "credit": 0,
@@ -47,7 +47,7 @@ def test_gauges_are_what_the_capture_says() -> None:
         "stuck": 0,
         "zero_credit_seconds": 0,
     }
-    assert sums(tallied, P2)["deliveries"] == 0  # counted before we looked
+    assert sums(counted, P2)["deliveries"] == 0  # counted before we looked
 
 
 BETWEEN = LinkGroup("QDR.B", "", "out", "inter-router")
@@ -71,7 +71,7 @@ def test_our_own_messages_between_routers_do_not_wait(
     change(replay, "QDR.A", "router.link", "identity", link["identity"], **changes)
     seen = look(replay, "QDR.A")
     seen.own = ours
-    assert Tally(("*",)).feed(seen).links[BETWEEN].gauges["undelivered"] == told
+    assert RouterCounters(("*",)).count(seen).links[BETWEEN].gauges["undelivered"] == told
 
 
 def test_the_answers_to_a_poll_do_not_wait() -> None:
@@ -97,14 +97,17 @@ def test_the_answers_to_a_poll_do_not_wait() -> None:
     replay.replace("QDR.E", "connection", [connection, *rest, *made])
     replay.replace("QDR.E", "router.link", links)
     gauges = (
-        Tally(("*",)).feed(look(replay, "QDR.E")).links[LinkGroup("", "_internal", "out", "endpoint")].gauges
+        RouterCounters(("*",))
+        .count(look(replay, "QDR.E"))
+        .links[LinkGroup("", "_internal", "out", "endpoint")]
+        .gauges
     )
     assert (gauges["undelivered"], gauges["unsettled"]) == (5, 7)
 
 
 def test_links_between_routers_are_summed_by_peer_and_a_broker_has_its_connectors_name() -> None:
     """Of 29 links at C few groups are left: by peer, by address, by the broker's connector."""
-    groups = {*Tally(("*",)).feed(look(Replay("qdrouterd"), "QDR.C")).links}
+    groups = {*RouterCounters(("*",)).count(look(Replay("qdrouterd"), "QDR.C")).links}
     assert LinkGroup("QDR.B", "", "in", "inter-router") in groups
     assert LinkGroup("broker", "auto.q", "out", "endpoint") in groups
     assert len(groups) == 11
@@ -112,17 +115,17 @@ def test_links_between_routers_are_summed_by_peer_and_a_broker_has_its_connector
 
 def test_a_detached_link_makes_no_counter_fall() -> None:
     """What it counted stays in its group's sum, and what it counted on the way is not lost."""
-    replay, counting = Replay("qdrouterd"), Tally(("*",))
-    counting.feed(look(replay, "QDR.C"))
+    replay, counting = Replay("qdrouterd"), RouterCounters(("*",))
+    counting.count(look(replay, "QDR.C"))
     change(replay, "QDR.C", "router.link", "identity", "42", deliveryCount=80, droppedPresettledCount=19_930)
     later(replay, "QDR.C", 5)
-    second = counting.feed(look(replay, "QDR.C", 5 * SECOND_NS))
+    second = counting.count(look(replay, "QDR.C", 5 * SECOND_NS))
     assert sums(second, P2)["deliveries"] == 30
     assert sums(second, P2)["dropped_presettled"] == 10
     rows = [row for row in replay.rows("QDR.C", "router.link") if row["identity"] != "42"]
     replay.replace("QDR.C", "router.link", rows)
     later(replay, "QDR.C", 5)
-    third = counting.feed(look(replay, "QDR.C", 10 * SECOND_NS))
+    third = counting.count(look(replay, "QDR.C", 10 * SECOND_NS))
     assert sums(third, P2)["deliveries"] == 30
     assert third.links[P2].members == 0
     replay.replace(
@@ -131,15 +134,15 @@ def test_a_detached_link_makes_no_counter_fall() -> None:
         [*rows, {**rows[-1], "identity": "99", "deliveryCount": 7, "owningAddr": "M0closest/p2"}],
     )
     later(replay, "QDR.C", 5)
-    fourth = counting.feed(look(replay, "QDR.C", 15 * SECOND_NS))
+    fourth = counting.count(look(replay, "QDR.C", 15 * SECOND_NS))
     assert sums(fourth, P2)["deliveries"] == 37
 
 
 @pytest.mark.parametrize("how", ["instance", "uptime", "uptime after a long silence"])
 def test_a_restart_is_noticed(how: str) -> None:
     """By the node's instance or by an uptime that cannot be; then all its counters are new."""
-    replay, counting = Replay("qdrouterd"), Tally(("*",))
-    first = counting.feed(look(replay, "QDR.C"))
+    replay, counting = Replay("qdrouterd"), RouterCounters(("*",))
+    first = counting.count(look(replay, "QDR.C"))
     assert not first.restarted
     after = 5
     if how == "instance":
@@ -150,59 +153,59 @@ def test_a_restart_is_noticed(how: str) -> None:
     else:
         after = 3600  # it was up 2 minutes, is up 3, an hour later
         later(replay, "QDR.C", 60)
-    second = counting.feed(look(replay, "QDR.C", after * SECOND_NS))
+    second = counting.count(look(replay, "QDR.C", after * SECOND_NS))
     assert second.restarted
     assert sums(second, P2)["deliveries"] == 50
 
 
 def test_rates_are_of_the_time_between_what_a_router_said() -> None:
     """Polls that ended a second apart may have heard of its links within 1.8 s: counts are of that time."""
-    replay, counting = Replay("qdrouterd"), Tally(("*",))
-    assert counting.feed(heard(replay, SECOND_NS // 10, SECOND_NS)).interval_ns == 0
-    second = counting.feed(heard(replay, 19 * SECOND_NS // 10, 2 * SECOND_NS))
+    replay, counting = Replay("qdrouterd"), RouterCounters(("*",))
+    assert counting.count(heard(replay, SECOND_NS // 10, SECOND_NS)).interval_ns == 0
+    second = counting.count(heard(replay, 19 * SECOND_NS // 10, 2 * SECOND_NS))
     assert second.interval_ns == 18 * SECOND_NS // 10
 
 
-def heard(replay: Replay, told_ns: int, end_ns: int) -> RouterView:
+def heard(replay: Replay, told_ns: int, end_ns: int) -> RouterSnapshot:
     polling = Poll(schema.DISPATCH, {}, itertools.count())
     play(replay, polling, now_ns=told_ns)
-    return view(polling.asked["QDR.C"], 0, end_ns)
+    return take_snapshot(polling.asked["QDR.C"], 0, end_ns)
 
 
 def test_a_slow_clock_is_no_restart() -> None:
     """Uptime is in whole seconds and polls are late."""
-    replay, counting = Replay("qdrouterd"), Tally(("*",))
-    counting.feed(look(replay, "QDR.C"))
+    replay, counting = Replay("qdrouterd"), RouterCounters(("*",))
+    counting.count(look(replay, "QDR.C"))
     later(replay, "QDR.C", 4)
-    assert not counting.feed(look(replay, "QDR.C", 8 * SECOND_NS)).restarted
+    assert not counting.count(look(replay, "QDR.C", 8 * SECOND_NS)).restarted
 
 
 def test_who_sent_it() -> None:
     """A histogram's places are those of the router's own node list; an edge counts as its interior."""
-    replay, counting = Replay("qdrouterd"), Tally(("*",))
-    assert counting.feed(look(replay, "QDR.C")).ingress == {"QDR.A": 0, "QDR.B": 0}
+    replay, counting = Replay("qdrouterd"), RouterCounters(("*",))
+    assert counting.count(look(replay, "QDR.C")).ingress == {"QDR.A": 0, "QDR.B": 0}
     (row,) = [row for row in replay.rows("QDR.C", "router.link") if row["identity"] == "45"]
     histogram = [0, 3, 2796, *[0] * 125]
     assert row["ingressHistogram"][:3] == [0, 0, 2786]
     change(replay, "QDR.C", "router.link", "identity", "45", ingressHistogram=histogram)
     later(replay, "QDR.C", 5)
-    assert counting.feed(look(replay, "QDR.C", 5 * SECOND_NS)).ingress == {"QDR.A": 10, "QDR.B": 3}
-    assert Tally(("*",)).feed(look(replay, "QDR.E")).ingress == {}
+    assert counting.count(look(replay, "QDR.C", 5 * SECOND_NS)).ingress == {"QDR.A": 10, "QDR.B": 3}
+    assert RouterCounters(("*",)).count(look(replay, "QDR.E")).ingress == {}
 
 
 def test_patterns_and_the_cap_leave_sums_right(monkeypatch: pytest.MonkeyPatch) -> None:
     """Addresses that are not wanted, or too many, are summed as _other, and it is told how many they are."""
     seen = look(Replay("qdrouterd"), "QDR.C")
-    wanted = Tally(("closest/*",)).feed(seen)
+    wanted = RouterCounters(("closest/*",)).count(seen)
     names = {group.address for group in wanted.links}
     assert names == {"", "_internal", "_other", "closest/p1", "closest/p2"}
     monkeypatch.setattr(counters, "MAX_GROUPS", 3)
-    capped = Tally(("*",)).feed(seen)
+    capped = RouterCounters(("*",)).count(seen)
     assert capped.omitted["link_group"] > 0
     assert capped.omitted["address"] > 0
-    whole = Tally(("*",))
+    whole = RouterCounters(("*",))
     monkeypatch.setattr(counters, "MAX_GROUPS", 500)
-    every = whole.feed(seen)
+    every = whole.count(seen)
     for gauge in ("undelivered", "credit", "capacity"):
         total = sum(entry.gauges[gauge] for entry in every.links.values())
         assert sum(entry.gauges[gauge] for entry in capped.links.values()) == total
@@ -224,15 +227,15 @@ def test_links_are_told_apart_within_bounds_whatever_they_are_called(monkeypatch
         for n in numbers
     ]
     replay.replace("QDR.C", "router.link", links)
-    counting = Tally(("*",))
+    counting = RouterCounters(("*",))
     seen = look(replay, "QDR.C")
     seen.own = 0
-    tallied = counting.feed(seen)
-    assert len(tallied.links) <= 2 * 50 + 1
-    assert sum(entry.gauges["undelivered"] for entry in tallied.links.values()) == 500
-    assert tallied.omitted["link_group"] >= 500 - 2 * 50
+    counted = counting.count(seen)
+    assert len(counted.links) <= 2 * 50 + 1
+    assert sum(entry.gauges["undelivered"] for entry in counted.links.values()) == 500
+    assert counted.omitted["link_group"] >= 500 - 2 * 50
     told = [
-        s for s in metrics.of_router("m", seen, tallied, ()) if s[0] in {"router_links", "router_connections"}
+        s for s in metrics.of_router("m", seen, counted, ()) if s[0] in {"router_links", "router_connections"}
     ]
     assert len(told) <= 2 * (20 + 1)
     assert sum(value for name, _, value in told if name == "router_links") == 500
@@ -250,14 +253,14 @@ def test_the_version_and_mode_are_known_in_both_schemas(flavour: str) -> None:
 
 def test_allocators_that_were_not_asked_for_keep_their_counters() -> None:
     """They are read less often; a restart meanwhile does not count the old ones anew."""
-    replay, counting = Replay("qdrouterd"), Tally(("*",))
+    replay, counting = Replay("qdrouterd"), RouterCounters(("*",))
     row = dict.fromkeys(("held", "size_bytes", "heap_freed", "to_threads", "to_global"), 1)
 
     def feed(allocated: int, *, asked: bool) -> int:
         seen = look(replay, "QDR.C")
         seen.tables["allocator"] = [{"type": "qd_buffer_t", "heap_allocated": allocated, **row}]
         seen.fresh = seen.fresh | {"allocator"} if asked else seen.fresh - {"allocator"}
-        return counting.feed(seen).allocators["qd_buffer_t"].sums[0]
+        return counting.count(seen).allocators["qd_buffer_t"].sums[0]
 
     assert feed(100, asked=True) == 0
     assert feed(100, asked=False) == 0

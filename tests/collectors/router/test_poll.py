@@ -9,9 +9,10 @@ import pytest
 from proton import Message
 from replay import Replay, play
 
-from collectors.router import poll, schema
-from collectors.router.poll import Known, Poll
-from collectors.router.snapshot import view
+from collectors.router import in_flight, schema
+from collectors.router.asked import KnownRouter
+from collectors.router.poll import Poll
+from collectors.router.snapshot import take_snapshot
 
 SECOND_NS = 1_000_000_000
 
@@ -70,7 +71,7 @@ def test_a_silent_router_is_down_and_the_others_hold() -> None:
 
 def test_a_router_that_cannot_be_reached_is_told_at_once() -> None:
     """A request that the network gives back needs no deadline."""
-    polling = begin(B=Known("interior", schema.DISPATCH))
+    polling = begin(B=KnownRouter("interior", schema.DISPATCH))
     (tag, _), *_ = [item for item in polling.take(0, 100) if "B" in item[1].to]
     polling.undelivered(tag, "released", denied=False, now_ns=1)
     assert polling.asked["B"].result == "unreachable"
@@ -180,12 +181,12 @@ def test_an_entity_that_a_router_does_not_know_is_no_failure() -> None:
 
 def test_few_requests_wait_at_once_and_slow_routers_hold_no_places() -> None:
     """At most a window is in flight, for replies beyond it would be dropped; patience frees places."""
-    known = {f"R{number}": Known("interior", schema.DISPATCH) for number in range(500)}
+    known = {f"R{number}": KnownRouter("interior", schema.DISPATCH) for number in range(500)}
     polling = begin(**known)
-    assert len(polling.take(0, 10_000)) == poll.WINDOW
-    assert polling.take(poll.PATIENCE_NS // 2, 10_000) == []
-    assert polling.next_wake_ns() == poll.PATIENCE_NS
-    assert len(polling.take(poll.PATIENCE_NS, 10_000)) == poll.WINDOW
+    assert len(polling.take(0, 10_000)) == in_flight.MAX_WAITING
+    assert polling.take(in_flight.PATIENCE_NS // 2, 10_000) == []
+    assert polling.next_wake_ns() == in_flight.PATIENCE_NS
+    assert len(polling.take(in_flight.PATIENCE_NS, 10_000)) == in_flight.MAX_WAITING
 
 
 @pytest.mark.parametrize(("at_once", "own"), [(1, 1), (1000, 11)])
@@ -225,7 +226,7 @@ def test_what_hardly_changes_is_not_asked_of_those_that_rest() -> None:
     asked = {router: {*asked.tables} for router, asked in polling.asked.items()}
     assert asked["QDR.A"] - asked["QDR.B"] == {"allocator", "listener", "address_config"}
     whole, resting = polling.asked["QDR.A"], polling.asked["QDR.B"]
-    seen = view(resting, 0, 0, {"allocator": whole.tables["allocator"]})
+    seen = take_snapshot(resting, 0, 0, {"allocator": whole.tables["allocator"]})
     assert seen.rows("allocator") == whole.tables["allocator"].rows
     assert "allocator" not in seen.fresh
     assert "link" in seen.fresh

@@ -55,20 +55,20 @@ def test_a_line_of_real_routers(program: Program, tmp_path: Path, watch: Watch) 
     with real_line(program, tmp_path, artemis=False) as network:
         watching = watch(urls=[router.url for router in network.routers.values()], expect=["A--B", "B--C"])
         wait_until(lambda: watching.value("router_up", router="C") == 1, 15, "C to be seen")
-        (flavour,) = {view.flavour for view in watching.views[-1].views.values()}
+        (flavour,) = {each.flavour for each in watching.statuses[-1].snapshots.values()}
         assert flavour == FLAVOURS[program.name]
-        assert {view.version for view in watching.views[-1].views.values()} != {"unknown"}
+        assert {each.version for each in watching.statuses[-1].snapshots.values()} != {"unknown"}
         assert watching.value("mesh_topology_differences", kind="missing_link") == 0
         assert watching.value("mesh_edge_cost", id="A--B", source="A", target="B") == 1
         assert [
-            f.text for view in watching.views for f in status([view], []).findings if "wait" in f.text
+            f.text for each in watching.statuses for f in status([each], []).findings if "wait" in f.text
         ] == []
         out = {"peer": "", "address": "collected/r", "direction": "out", "type": "endpoint"}
         with Receiving(network.routers["C"].url, "collected/r") as receiving:
             sending = BlockingConnection(network.routers["A"].url, timeout=20)
             sender = sending.create_sender("collected/r")
-            seen = len(watching.views)
-            wait_until(lambda: len(watching.views) > seen + 1, 10, "the links to be seen")
+            seen = len(watching.statuses)
+            wait_until(lambda: len(watching.statuses) > seen + 1, 10, "the links to be seen")
             for _ in range(40):
                 sender.send(Message(body="x"))
             assert receiving.count == 40
@@ -99,11 +99,11 @@ def test_a_router_is_upgraded_from_dispatch_to_skupper(tmp_path: Path, watch: Wa
         old = RealRouter(supervisor, spec, DISPATCH)
         old.start()
         watching = watch(urls=spec.url)
-        wait_until(lambda: watching.views[-1].views["A"].flavour == "dispatch", 15, "the old one")
+        wait_until(lambda: watching.statuses[-1].snapshots["A"].flavour == "dispatch", 15, "the old one")
         old.kill()
         RealRouter(supervisor, spec, SKUPPER).start()
-        wait_until(lambda: watching.views[-1].views["A"].flavour == "skupper", 15, "the new one")
-        seen = watching.views[-1].views["A"]
+        wait_until(lambda: watching.statuses[-1].snapshots["A"].flavour == "skupper", 15, "the new one")
+        seen = watching.statuses[-1].snapshots["A"]
         assert seen.version.startswith("3.")
         assert seen.totals["accepted"] is not None
         assert watching.value("router_up", router="A") == 1
@@ -115,7 +115,7 @@ def test_a_real_router_between_two_urls_is_killed(program: Program, tmp_path: Pa
     """B is down; A and C are up all the time, C cut off from A until B is back."""
     with real_line(program, tmp_path, artemis=False) as network:
         watching = watch(urls=[network.routers[name].url for name in "AC"])
-        wait_until(lambda: watching.views and watching.views[-1].settled, 20, "all to be seen")
+        wait_until(lambda: watching.statuses and watching.statuses[-1].settled, 20, "all to be seen")
         cut = {"router": "C", "from": "A"}
         network.routers["B"].kill()
         wait_until(lambda: watching.value("router_up", router="B") == 0, 20, "B to be down")
@@ -123,7 +123,7 @@ def test_a_real_router_between_two_urls_is_killed(program: Program, tmp_path: Pa
         network.routers["B"].start()
         wait_until(lambda: watching.value("router_cut_off", **cut) is None, 40, "C to be reached again")
         wait_until(lambda: watching.value("router_up", router="B") == 1, 20, "B to be back")
-        assert {router for view in watching.views for router in view.down} == {"B"}
+        assert {router for each in watching.statuses for router in each.down} == {"B"}
 
 
 def bad_replies(watching: Any) -> dict[str, float]:

@@ -81,9 +81,9 @@ def test_statuses() -> None:
 
 def test_names_that_cannot_be_encoded_do_not_break_the_exposition() -> None:
     """A lone surrogate is replaced, a long text cut."""
-    assert replies.clean("a\ud800b") == "a?b"
-    assert replies.clean("größe") == "größe"
-    assert len(replies.clean("x" * 9999)) == 512
+    assert replies.encodable("a\ud800b") == "a?b"
+    assert replies.encodable("größe") == "größe"
+    assert len(replies.encodable("x" * 9999)) == 512
 
 
 JUNK = st.recursive(
@@ -93,7 +93,10 @@ JUNK = st.recursive(
 )
 
 
-@given(names=st.lists(st.sampled_from([c.wire for c in schema.LINK.columns]) | JUNK, max_size=6), found=JUNK)
+@given(
+    names=st.lists(st.sampled_from([c.remote_name for c in schema.LINK.attributes]) | JUNK, max_size=6),
+    found=JUNK,
+)
 def test_nothing_that_comes_raises_anything_else(names: list[Any], found: Any) -> None:
     """Whatever a reply holds, it gives rows of the right types or a BadReply."""
     try:
@@ -102,7 +105,7 @@ def test_nothing_that_comes_raises_anything_else(names: list[Any], found: Any) -
         return
     for row in table.rows:
         assert isinstance(row["identity"], str)
-        for column in schema.LINK.columns:
+        for column in schema.LINK.attributes:
             value = row[column.name]
             if value is not None and column.type in {"count", "number"}:
                 assert isinstance(value, int)
@@ -116,11 +119,11 @@ def test_the_table_of_attributes_matches_the_captures(capture_bodies: Any) -> No
             *("linkRouteCount", "containerCount", "waypoint", "ingressPhase", "egressPhase"),
         },
     }
-    totals = {column.wire for column in schema.METRICS.columns} - {"id", "", "mode"}
+    totals = {column.remote_name for column in schema.METRICS.attributes} - {"id", "", "mode"}
     for flavour in schema.FLAVOURS.values():
         for entity in flavour.entities:
             names = capture_bodies(flavour.prefix + entity.type)["attributeNames"]
-            missing = {column.wire for column in entity.columns} - {*names}
+            missing = {column.remote_name for column in entity.attributes} - {*names}
             if (flavour.name, entity) == (
                 "skupper",
                 schema.ROUTER,

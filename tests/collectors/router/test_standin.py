@@ -23,7 +23,7 @@ A, B, C = "A.stand-in", "B.stand-in", "C.stand-in"
 def test_every_message_is_counted_though_its_links_are_gone(router_line: Network, watch: Watch) -> None:
     """In at A, over A-B and B-C, out at C: the same number everywhere, and who sent it to whom."""
     watching = watch(urls=[router.url for router in router_line.routers.values()])
-    wait_until(lambda: len(watching.views) > 1, 10, "two polls")
+    wait_until(lambda: len(watching.statuses) > 1, 10, "two polls")
 
     def deliveries(router: str, direction: str) -> float:
         labels = {"peer": "", "address": "collected/a", "direction": direction, "type": "endpoint"}
@@ -37,8 +37,8 @@ def test_every_message_is_counted_though_its_links_are_gone(router_line: Network
     with Receiving(router_line.routers["C"].url, "collected/a") as receiving:
         sending = BlockingConnection(router_line.routers["A"].url, timeout=20)
         sender = sending.create_sender("collected/a")
-        seen = len(watching.views)
-        wait_until(lambda: len(watching.views) > seen + 1, 10, "the links to be seen")
+        seen = len(watching.statuses)
+        wait_until(lambda: len(watching.statuses) > seen + 1, 10, "the links to be seen")
         for _ in range(40):
             sender.send(Message(body="x"))
         assert receiving.count == 40
@@ -47,8 +47,8 @@ def test_every_message_is_counted_though_its_links_are_gone(router_line: Network
         wait_until(lambda: between(A, B, "out") >= before + 40, 10, "40 deliveries between the routers")
         assert watching.value("mesh_deliveries_total", ingress=A, egress=C) == 40
         sending.close()
-    seen = len(watching.views)
-    wait_until(lambda: len(watching.views) > seen + 1, 10, "the links to be gone")
+    seen = len(watching.statuses)
+    wait_until(lambda: len(watching.statuses) > seen + 1, 10, "the links to be gone")
     assert deliveries(A, "in") == 40
     assert deliveries(C, "out") == 40
 
@@ -66,7 +66,7 @@ def test_a_router_that_is_killed_and_comes_back(
         network = Network(supervisor, kafka=False, artemis=False, stand_ins=True, flavour=flavour).start()
         watching = watch(urls=network.routers["A"].url, expect=[f"{A}--{B}", f"{B}--{C}"])
         wait_until(lambda: watching.value("router_up", router=C) == 1, 15, "C to be seen")
-        assert {view.flavour for view in watching.views[-1].views.values()} == {flavour}
+        assert {each.flavour for each in watching.statuses[-1].snapshots.values()} == {flavour}
         assert watching.value("mesh_topology_differences", kind="missing_link") == 0
         network.routers["B"].kill()
         edge = {"id": f"{A}--{B}", "source": A, "target": B}
@@ -85,9 +85,9 @@ def test_a_router_that_is_killed_and_comes_back(
 def falls(watching: Any) -> list[str]:
     """Sums of links that ever were less than before."""
     found, highest = [], {}
-    for view in watching.views:
-        for router, tallied in view.tallied.items():
-            for group, entry in tallied.links.items():
+    for each in watching.statuses:
+        for router, counted in each.counted.items():
+            for group, entry in counted.links.items():
                 key = (router, group)
                 if any(
                     now < then for now, then in zip(entry.sums, highest.get(key, entry.sums), strict=True)

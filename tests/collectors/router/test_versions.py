@@ -19,8 +19,9 @@ from replay import CAPTURES, Replay, play
 from scripted import ScriptedNode
 
 from collectors.router import schema
-from collectors.router.poll import Known, Poll
-from collectors.router.snapshot import RouterView, view
+from collectors.router.asked import KnownRouter
+from collectors.router.poll import Poll
+from collectors.router.snapshot import RouterSnapshot, take_snapshot
 
 Row = dict[str, Any]
 
@@ -111,7 +112,7 @@ def test_every_version_is_told_whole_and_refuses_nothing(release: Release) -> No
     for router in replay.routers:
         asked = polling.asked[router]
         assert (asked.result, asked.faults) == ("ok", {})
-        seen = view(asked, 0, 0)
+        seen = take_snapshot(asked, 0, 0)
         assert seen.version == release.version
         (told,) = counters.rows(router, "router" if release.capture == "qdrouterd" else "routerMetrics")
         for name, wire in (
@@ -123,14 +124,14 @@ def test_every_version_is_told_whole_and_refuses_nothing(release: Release) -> No
         assert lacking(seen) == release.lacks
 
 
-def lacking(seen: RouterView) -> dict[str, set[str]]:
+def lacking(seen: RouterSnapshot) -> dict[str, set[str]]:
     """What no table told, by the routers' names; the version stands in one of three places."""
     found = {}
     for entity in schema.FLAVOURS[seen.flavour].entities:
         if entity.name not in seen.tables or (entity is schema.ROUTER and "metrics" in seen.tables):
             continue
         absent = seen.absent[entity.name]
-        if lacks := {c.wire for c in entity.columns if c.name in absent} - {"", "version"}:
+        if lacks := {c.remote_name for c in entity.attributes if c.name in absent} - {"", "version"}:
             found[entity.type] = lacks
     return found
 
@@ -149,7 +150,7 @@ def test_the_standalone_router_of_version_3_5_1() -> None:
     polling = Poll(schema.SKUPPER, {}, itertools.count())
     play(replay, polling)
     assert {*replay.statuses} == {200}
-    seen = view(polling.asked["S"], 0, 0)
+    seen = take_snapshot(polling.asked["S"], 0, 0)
     assert (seen.version, seen.mode, seen.instance) == ("3.5.1", "standalone", None)
     assert seen.totals["addresses"] == 10
 
@@ -168,7 +169,7 @@ def test_an_attribute_that_a_version_refuses_costs_one_question() -> None:
         *(("QDR.A", None), ("QDR.B", None), ("QDR.C", None))
     ]
     found = {name: first.asked[name].unnamed for name in ("QDR.A", "QDR.B", "QDR.C")}
-    known = {name: Known("interior", schema.DISPATCH, unnamed) for name, unnamed in found.items()}
+    known = {name: KnownRouter("interior", schema.DISPATCH, unnamed) for name, unnamed in found.items()}
     replay.statuses.clear()
     second = Poll(schema.DISPATCH, known, itertools.count(), "QDR.A")
     play(replay, second)
@@ -217,11 +218,11 @@ def test_a_router_is_upgraded_while_it_is_watched(watch: Callable[..., Any]) -> 
         *(5, "the new one"),
     )
     (metrics,) = new.rows("QDR.B", "routerMetrics")
-    totals = watching.views[-1].views["QDR.B"].totals
+    totals = watching.statuses[-1].snapshots["QDR.B"].totals
     assert totals["transit"] == metrics["deliveriesTransit"]
     assert watching.value("router_up", router="QDR.B") == 1
-    seen = len(watching.views)
+    seen = len(watching.statuses)
     new.statuses.clear()
-    wait_until(lambda: len(watching.views) > seen + 1, 10, "two more polls")
+    wait_until(lambda: len(watching.statuses) > seen + 1, 10, "two more polls")
     assert {*new.statuses} == {200}
     node.close()

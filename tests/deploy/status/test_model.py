@@ -1,4 +1,4 @@
-"""What status makes of views: the worst first."""
+"""What status shows: the worst first."""
 
 from __future__ import annotations
 
@@ -8,41 +8,43 @@ import pytest
 from replay import Replay, look
 from rich.console import Console
 
-from collectors.broker import schema
-from collectors.broker.collector import BrokerSeen
-from collectors.broker.counters import Tally as BrokerTally
-from collectors.broker.poll import BrokerView
-from collectors.router.counters import Tally
-from collectors.router.eyes import CutOff
-from collectors.router.mesh import MeshView
+from collectors.broker import products
+from collectors.broker.collector import BrokerStatus
+from collectors.broker.counters import BrokerCounters
+from collectors.broker.snapshot import BrokerSnapshot
+from collectors.router.counters import RouterCounters
+from collectors.router.mesh_status import MeshStatus
+from collectors.router.mesh_urls import CutOff
 from collectors.router.topology import Topology
 from deploy.status.model import Status, status
 from deploy.status.screen import screen
 
 
-def mesh(down: str = "QDR.E") -> MeshView:
+def mesh(down: str = "QDR.E") -> MeshStatus:
     """The captured line, with one router down."""
     replay = Replay("qdrouterd")
-    view = MeshView("prod", 1, 2_000_000_000, down={down: "no reply in time"})
+    snapshot = MeshStatus("prod", 1, 2_000_000_000, down={down: "no reply in time"})
     for router in replay.routers:
         if router != down:
-            view.views[router] = look(replay, router)
-            view.tallied[router] = Tally(("*",)).feed(view.views[router])
-    view.graph = Topology().feed(view.views, view.down, 0)
-    return view
+            snapshot.snapshots[router] = look(replay, router)
+            snapshot.counted[router] = RouterCounters(("*",)).count(snapshot.snapshots[router])
+    snapshot.graph = Topology().feed(snapshot.snapshots, snapshot.down, 0)
+    return snapshot
 
 
-def broker(**queue: Any) -> BrokerSeen:
+def broker(**queue: Any) -> BrokerStatus:
     row = {"address": "orders", "queue": "orders", "messages": 9, "consumers": 0, "added": 5, **queue}
     beans: dict[str, list[dict[str, Any]]] = {
         "broker": [{"version": "2.44.0", "disk_ratio": 0.95, "uptime_ms": 90_000}],
         "queue": [row],
         "address": [{"address": "orders", "paging": True}],
     }
-    tally = BrokerTally()
-    tally.feed(BrokerView(schema.ARTEMIS, 0, 0, {**beans, "queue": [{**row, "added": 0, "expired": 0}]}))
-    view = BrokerView(schema.ARTEMIS, 1, 2, beans)
-    return BrokerSeen("prod", "b1", view, tally.feed(view), None, 0.1, 1_000_000_000)
+    counters = BrokerCounters()
+    counters.count(
+        BrokerSnapshot(products.ARTEMIS, 0, 0, {**beans, "queue": [{**row, "added": 0, "expired": 0}]})
+    )
+    snapshot = BrokerSnapshot(products.ARTEMIS, 1, 2, beans)
+    return BrokerStatus("prod", "b1", snapshot, counters.count(snapshot), None, 0.1, 1_000_000_000)
 
 
 def texts(found: Status) -> list[tuple[str, str, str]]:
@@ -91,8 +93,8 @@ def test_each_message_counts_once_in_and_once_out(
     """Whether it comes from a client or a router, and goes to one; at B, in two seconds."""
     replay = Replay(program)
     b = replay.routers[1]
-    tally, entity = Tally(("*",)), {"qdrouterd": "router", "skrouterd": "routerMetrics"}[program]
-    tally.feed(look(replay, b))
+    counters, entity = RouterCounters(("*",)), {"qdrouterd": "router", "skrouterd": "routerMetrics"}[program]
+    counters.count(look(replay, b))
     (row,) = replay.rows(b, entity)
     changed = {name: row[name] + more for name, more in change.items() if name in row}
     replay.replace(b, entity, [{**row, **changed, "uptimeSeconds": row["uptimeSeconds"] + 2}])
@@ -100,15 +102,15 @@ def test_each_message_counts_once_in_and_once_out(
     came = next(r for r in links if (r["linkType"], r["linkDir"]) == ("inter-router", "in"))
     came["deliveryCount"] += change.get("from A", 0)
     replay.replace(b, "router.link", links)
-    view = MeshView("prod", 1, 2_000_000_000, views={b: look(replay, b, 2_000_000_000)})
-    view.tallied[b] = tally.feed(view.views[b])
-    (router,) = status([view], []).routers
+    snapshot = MeshStatus("prod", 1, 2_000_000_000, snapshots={b: look(replay, b, 2_000_000_000)})
+    snapshot.counted[b] = counters.count(snapshot.snapshots[b])
+    (router,) = status([snapshot], []).routers
     assert (router["in_per_second"], router["out_per_second"]) == (into, out)
 
 
 def test_a_mesh_that_cannot_be_polled_is_one_finding() -> None:
     """Not one for each of its routers."""
-    lost = MeshView("prod", 1, 1, down={"A": "x", "B": "x"}, failure="amqp://a cannot be reached")
+    lost = MeshStatus("prod", 1, 1, down={"A": "x", "B": "x"}, failure="amqp://a cannot be reached")
     assert texts(status([lost], [])) == [("bad", "prod", "amqp://a cannot be reached")]
 
 

@@ -1,4 +1,4 @@
-"""Management requests and replies as AMQP messages (the AMQP management draft, as routers speak it)."""
+"""Management requests and replies as AMQP messages, in the form of the draft that routers speak."""
 
 from __future__ import annotations
 
@@ -73,7 +73,9 @@ def _asked(flavour: Flavour | None, entity: Entity | None, offset: int, *, named
         properties |= {"operation": "QUERY", "entityType": flavour.prefix + entity.type}
         if entity.paged:
             properties |= {"count": schema.PAGE, "offset": offset}
-        message.body = {"attributeNames": [column.wire for column in entity.columns] if named else []}
+        message.body = {
+            "attributeNames": [column.remote_name for column in entity.attributes] if named else []
+        }
     else:
         properties["operation"] = "GET-MGMT-NODES"
     data = bytes(message.encode())
@@ -102,7 +104,7 @@ class Reply:
 
 
 def decode(data: bytes) -> Reply:
-    """Read a reply; BadReply where it is no whole message with a correlation id."""
+    """Read a reply; raises BadReply if it is not a whole message with a correlation id."""
     try:
         found = values.sections(data)
         told = _section(data, found, _PROPERTIES, [])

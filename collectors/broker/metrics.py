@@ -1,0 +1,36 @@
+"""A poll of a broker as metric values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from collectors.broker import schema
+from collectors.broker.counters import CountedBroker
+from collectors.broker.snapshot import BrokerSnapshot
+from collectors.polling.attributes import metric_values
+from collectors.polling.metric_cache import MetricValue
+
+
+def of_broker(
+    mesh: str, name: str, snapshot: BrokerSnapshot, counted: CountedBroker
+) -> Iterator[MetricValue]:
+    """Everything of a broker that answered; which attribute becomes which metric the schema says."""
+    b = (mesh, name)
+    version = snapshot.one("broker").get("version") or "unknown"
+    yield "broker_up", b, 1.0
+    yield "broker_info", (*b, version, snapshot.product.name, snapshot.ha_role), 1.0
+    for pool, usage in snapshot.pools.items():
+        for stat, amount in usage.items():
+            yield "broker_jvm_memory_bytes", (*b, pool, stat), amount
+    for bean in (*schema.JVM, *snapshot.product.beans):
+        gauges, counts = bean.gauges, bean.counts
+        for each in counted.rows(bean.name):
+            labels = (*b, *[each.row[label] for label in bean.labels])
+            yield from metric_values(gauges, labels, [each.row[a.name] for a in gauges])
+            yield from metric_values(counts, labels, [each.sums[a.name] for a in counts])
+
+
+def of_omitted(name: str, omitted: Mapping[str, int]) -> Iterator[MetricValue]:
+    """How many queues and addresses are left out."""
+    for entity, count in omitted.items():
+        yield "collector_omitted_series", ("broker", name, entity), float(count)

@@ -19,6 +19,8 @@ from collectors.router import schema
 from collectors.router.eyes import Eyes
 from collectors.router.poll import Asked, Poll
 
+pytestmark = pytest.mark.slow
+
 if TYPE_CHECKING:
     from pathlib import Path
 

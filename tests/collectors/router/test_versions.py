@@ -22,6 +22,8 @@ from collectors.router import schema
 from collectors.router.poll import Known, Poll
 from collectors.router.snapshot import RouterView, view
 
+pytestmark = pytest.mark.slow
+
 Row = dict[str, Any]
 
 

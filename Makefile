@@ -1,11 +1,11 @@
-# `make demo` and `make test` set up by themselves; `make help` lists the rest.
+# `make demo` and `make test` set up by themselves, each what it needs; `make help` lists the rest.
 # Standard output belongs to what is run: the set-up talks on standard error.
 
 VENV := .venv/bin
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint bench soak lock lock-jvm clean
+.PHONY: help setup setup-dev demo test unit lint bench soak lock lock-jvm clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -13,28 +13,36 @@ help: ## list the targets
 setup: ## make .venv from requirements.lock and fetch the JVM parts (PYTHON=… for another Python)
 	@PYTHON="$(PYTHON)" sh deploy/setup/setup.sh
 
+setup-dev: ## the same, and the tools of requirements-dev.lock for tests, lint and benchmarks
+	@PYTHON="$(PYTHON)" sh deploy/setup/setup.sh --dev
+
 demo: setup ## watch a network started on this machine (SECONDS=N ends it, FAULT=1 breaks a router)
 	@$(VENV)/inflight demo $(if $(SECONDS),--seconds $(SECONDS)) $(if $(filter-out 0,$(FAULT)),--fault)
 
-test: setup lint ## lint, types and all tests (PYTEST_ARGS="-k name")
+test: setup-dev lint ## lint, types and all tests (PYTEST_ARGS="-k name")
 	@$(VENV)/python -m pytest $(PYTEST_ARGS)
 
-lint: setup ## ruff and mypy
+unit: setup-dev ## the tests that need no server, in a minute or two (PYTEST_ARGS="-k name")
+	@$(VENV)/python -m pytest -m "not e2e and not slow" $(PYTEST_ARGS)
+
+lint: setup-dev ## ruff and mypy
 	@$(VENV)/ruff check .
 	@$(VENV)/ruff format --check .
 	@$(VENV)/mypy
 
-bench: setup ## run the benchmarks of tests/bench (NAME=x runs tests/bench/x.py)
+bench: setup-dev ## run the benchmarks of tests/bench (NAME=x runs tests/bench/x.py)
 	@for bench in $(if $(NAME),tests/bench/$(NAME).py,$(sort $(wildcard tests/bench/[!_]*.py))); do \
 		echo "== $$bench" >&2; $(VENV)/python "$$bench" || exit 1; done
 
-soak: setup ## break everything for MINUTES=15, then hold every message against rows and counters
+soak: setup-dev ## break everything for MINUTES=15, then hold every message against rows and counters
 	@$(VENV)/python tests/soak/soak.py --minutes $(or $(MINUTES),15)
 
-lock: setup ## renew requirements.lock after a change in pyproject.toml (UPGRADE=1: to the newest versions)
+COMPILE := $(VENV)/uv pip compile --quiet --universal --generate-hashes --custom-compile-command "make lock" \
+	$(if $(UPGRADE),--upgrade)
+lock: setup ## renew requirements.lock and requirements-dev.lock after a change in pyproject.toml (UPGRADE=1: to the newest versions)
 	@$(VENV)/python -m pip install -q uv
-	@$(VENV)/uv pip compile --quiet --universal --generate-hashes --extra dev $(if $(UPGRADE),--upgrade) \
-		--custom-compile-command "make lock" -o requirements.lock pyproject.toml
+	@$(COMPILE) --group build -o requirements.lock pyproject.toml
+	@$(COMPILE) --group dev -c requirements.lock -o requirements-dev.lock
 
 lock-jvm: setup ## renew deploy/jvm/jvm.lock after a change in deploy/jvm/ivy.xml
 	@$(VENV)/python -m deploy.jvm.artifacts --lock

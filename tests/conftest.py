@@ -7,6 +7,7 @@ import os
 import signal
 import tarfile
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +32,38 @@ settings.register_profile("inflight", deadline=None, suppress_health_check=[Heal
 settings.load_profile("inflight")
 
 _REQUIRE_ALL = os.environ.get("INFLIGHT_REQUIRE_ALL") == "1"
+_NEWS_SECONDS = 30.0
+
+
+class _Progress:
+    """Says every half minute how far the run is."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._began = self._told = time.monotonic()
+        self._done = self._total = 0
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self._total = len(session.items)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        self._done += 1
+        now = time.monotonic()
+        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is None or now - self._told < _NEWS_SECONDS:
+            return
+        self._told = now
+        minutes, seconds = divmod(round(now - self._began), 60)
+        failed = sum(len(reporter.stats.get(kind, ())) for kind in ("failed", "error"))
+        reporter.write_line(
+            f"-- {minutes} min {seconds:02} s: {self._done} of {self._total} tests, {failed} failed; "
+            f"the last was in {nodeid.partition('::')[0]}"
+        )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(_Progress(config))
 
 
 @pytest.fixture(autouse=True)

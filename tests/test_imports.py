@@ -81,7 +81,7 @@ def test_the_set_up_needs_only_the_standard_library() -> None:
     }
     assert wrong == {}
     ours = {name for file in files for name in _imported(file) if name.startswith("deploy")}
-    assert ours <= {"deploy.jvm.java", "deploy.setup", "deploy.setup.environment"}
+    assert ours <= {"deploy.jvm.java", "deploy.setup", "deploy.setup.environment", "deploy.setup.progress"}
 
 
 _HEAVY = ("kafka", "numpy", "pandas", "proton", "pyarrow", "pydantic", "pyspark", "rich", "yaml")

@@ -1,4 +1,4 @@
-"""Reads the config file whole: every mistake is told at once, with file, line, key and reason."""
+"""Reads the config file, and tells all its mistakes at once, with file, line, key and reason."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONGEST: Final = 16 << 20  # bytes
 
 
 class ConfigError(Exception):
-    """All that is wrong with a file, a line each."""
+    """A config has mistakes: each is a line of the text."""
 
     def __init__(self, mistakes: list[str]) -> None:
         super().__init__("\n".join(mistakes))
@@ -26,7 +26,7 @@ class ConfigError(Exception):
 
 
 def load(file: File) -> Config:
-    """The config in this file; ConfigError with every mistake where there are some."""
+    """Reads a config from its file; ConfigError tells every mistake."""
     try:
         with file.open("rb") as opened:
             data = opened.read(_LONGEST + 1)
@@ -41,7 +41,7 @@ def load(file: File) -> Config:
 
 
 def parse(text: str, file: str) -> Config:
-    """The same, from text; `file` is what messages call it."""
+    """Reads a config from its text; messages call it `file`."""
     try:
         document = YamlFile(text)
     except YamlMistake as mistake:
@@ -64,7 +64,7 @@ def parse(text: str, file: str) -> Config:
 
 
 def _references(config: Config) -> Iterator[tuple[Place, str]]:
-    """What one part of the file says of another, and is not so."""
+    """Yields the place and reason of each mistake that only other parts of the file show."""
     for name, endpoint in config.endpoints.items():
         if config.meshes and endpoint.mesh not in config.meshes:
             yield ("endpoints", name, "mesh"), _unknown("mesh", endpoint.mesh, config.meshes)

@@ -1,4 +1,4 @@
-"""The form of the one YAML file; collectors.config.load reads it."""
+"""The data model of the config file, which collectors.config.load reads."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ ADDRESS_LENGTH: Final = 512
 
 
 def amqp_url(value: str) -> str:
-    """ValueError where it is none of a router or broker."""
+    """Returns the URL of a router or broker as it is; raises ValueError for any other."""
     if "?" in value or "#" in value:
         raise ValueError("a URL of AMQP ends with the port: settings are written beside it")
     return _url(value, "amqp", "amqps")
 
 
 def http_url(value: str) -> str:
-    """ValueError where it is none."""
+    """Returns an HTTP URL as it is; raises ValueError for any other."""
     return _url(value, "http", "https")
 
 
 def address(value: str) -> str:
-    """ValueError where it is none of a message."""
+    """Returns an address of messages as it is; raises ValueError for what cannot be one."""
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -66,14 +66,14 @@ def _url(value: str, *schemes: str) -> str:
 
 
 def name(value: str) -> str:
-    """ValueError where it is none."""
+    """Returns a name as it is; raises ValueError for what cannot be one."""
     if not value or len(value) > NAME_LENGTH or not value.isprintable():
         raise ValueError(f"a name has 1 to {NAME_LENGTH} printable characters")
     return value
 
 
 def listen_address(value: str) -> str:
-    """ValueError where it is none."""
+    """Returns HOST:PORT as it is; raises ValueError for anything else."""
     host, _, port = value.rpartition(":")
     if not host or not _is_number(port) or int(port) >= 1 << 16:
         raise ValueError(f"{value!r} is not an address to listen on like 127.0.0.1:9750")
@@ -92,7 +92,7 @@ def _is_number(text: str) -> bool:
 
 
 def message_size(value: object) -> int:
-    """Bytes; ValueError where a message cannot be so long."""
+    """Returns a size in bytes; raises ValueError when no message can have it."""
     size = units.size_bytes(value)
     if not MIN_SIZE_BYTES <= size <= MAX_SIZE_BYTES:
         raise ValueError(f"{value!r}: a message has {MIN_SIZE_BYTES}B to {MAX_SIZE_BYTES // 1_000_000}MB")
@@ -100,7 +100,7 @@ def message_size(value: object) -> int:
 
 
 def time_to_live(value: object) -> int:
-    """ns; ValueError where AMQP has no room for it."""
+    """Returns a duration in ns; raises ValueError when AMQP has no room for it."""
     ns = units.duration_ns(value)
     if ns > MAX_TTL_NS:
         raise ValueError(f"{value!r} is too long: AMQP's time to live goes up to 49d")
@@ -121,7 +121,7 @@ def _several(value: object) -> object:
 
 
 def _file(value: File) -> File:
-    """ValueError where no system has a file of that name."""
+    """Returns a file name as it is; raises ValueError when no system can have it."""
     try:
         named = b"\0" not in os.fsencode(value)
     except UnicodeEncodeError:
@@ -152,7 +152,7 @@ class _Part(BaseModel):
 
 
 class Tls(_Part):
-    """Files of PEM; host names are checked unless `verify` says otherwise."""
+    """PEM files; host names are checked unless `verify` says otherwise."""
 
     ca: FileName | None = None
     cert: FileName | None = None
@@ -192,7 +192,7 @@ class Auth(_Part):
 
 
 class Kafka(_Part):
-    """Left out, `inflight run` does everything in one process."""
+    """How to reach Kafka; without it only `inflight run` works, all in one process."""
 
     servers: Annotated[tuple[Server, ...], BeforeValidator(_several), Field(min_length=1)]
     prefix: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,100}$")] = "inflight"
@@ -222,12 +222,12 @@ class Mesh(_Part):
         return self
 
     def login(self, url: str) -> Sasl | None:
-        """How to log in at one of its URLs."""
+        """Returns how to log in at one of its URLs."""
         return self.logins.get(url, self.sasl)
 
 
 class Queues(_Part):
-    """Which queues are asked for, and how many at the most."""
+    """Which queues are polled, and how many at most."""
 
     include: tuple[str, ...] = ("*",)
     limit: Annotated[int, Field(gt=0)] = 500

@@ -1,4 +1,4 @@
-"""Paths as the parts use them: one for each receiver group, with every setting filled in."""
+"""Makes paths as the parts use them: one for each group of receivers, with every setting filled in."""
 
 from __future__ import annotations
 
@@ -36,24 +36,24 @@ _BUILT_IN: Final[dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What decides when a window is final, and so belongs to a row's identity."""
+    """What decides when a window is final; its hash is part of a row's identity."""
 
     window_ns: int
     settle_ns: int
     gone_after_ns: int
     horizon_ns: int
 
-    VERSION = 3  # of the accounting: raised when the same records give other rows
+    VERSION = 3  # of the accounting: to be raised when the same records give other rows
 
     def hash(self) -> str:
-        """Short, and the same everywhere."""
+        """Returns eight hexadecimal digits, the same for equal rules in every process."""
         text = f"{self.VERSION} {self.settle_ns} {self.gone_after_ns} {self.horizon_ns}"
         return hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A flow and one receiver group."""
+    """A flow and one group of its receivers."""
 
     name: str
     flow: str  # the name in the config; several paths of a multicast share it
@@ -85,17 +85,17 @@ class Path:
 
     @property
     def peak_rate(self) -> float:
-        """Messages a second of the steepest step; a guess where it goes as fast as it can."""
+        """Messages a second of the fastest step; a guess for a path that goes as fast as it can."""
         return max(max(step.start, step.end) for step in self.rate) or _FULL_SPEED
 
 
 def member_name(flow: str, target: str) -> str:
-    """What the path of a multicast flow to one of its targets is called."""
+    """Returns the name of a multicast flow's path to one of its targets."""
     return f"{flow}/{target}"
 
 
 def setting(config: Config, name: str, key: str) -> Any:
-    """A path's setting: its own, or the file's default, or the built-in one."""
+    """Returns a path's own setting, else the file's default, else the built-in one."""
     own = getattr(config.paths[name], key)
     if own is None:
         own = getattr(config.defaults, key)
@@ -103,7 +103,7 @@ def setting(config: Config, name: str, key: str) -> Any:
 
 
 def settle_ns(config: Config, name: str) -> int:
-    """How long after a window's end its messages may arrive; through a broker, their whole life."""
+    """Returns how long after a window's end its messages may arrive; through a broker, their whole life."""
     path = config.paths[name]
     if path.settle is None and path.via is not None:
         return int(setting(config, name, "ttl"))
@@ -111,20 +111,20 @@ def settle_ns(config: Config, name: str) -> int:
 
 
 def rules(config: Config, name: str) -> Rules:
-    """The rules of one configured flow."""
+    """Returns the rules of a configured flow."""
     window_ns = int(setting(config, name, "window"))
     return Rules(window_ns, settle_ns(config, name), config.defaults.gone_after, config.defaults.horizon)
 
 
 def default_rules(config: Config) -> Rules:
-    """Of a path that this config does not know."""
+    """Returns the rules of paths that this config does not have."""
     settle = config.defaults.settle or _BUILT_IN["settle"]
     window = config.defaults.window or _BUILT_IN["window"]
     return Rules(window, settle, config.defaults.gone_after, config.defaults.horizon)
 
 
 def resolve(config: Config) -> dict[str, Path]:
-    """All paths by name."""
+    """Returns all paths by name."""
     found = [_path(config, flow, target) for flow, path in config.paths.items() for target in path.to]
     return {path.name: path for path in found}
 

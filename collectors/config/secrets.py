@@ -1,4 +1,4 @@
-"""Passwords come from files, and go nowhere but into the connection."""
+"""Reads passwords from their files."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from pathlib import Path
 
 
 class SecretError(Exception):
-    """A file of secrets cannot be used; the text names the file and never what is in it."""
+    """A password file cannot be used; the text names the file and never its content."""
 
 
 def read_password(file: Path) -> str:
-    """The file's one line, as it is but for the line's end.
+    """Returns the file's only line without its end; raises SecretError.
 
-    Everybody who logs in asks here. A second line is refused: it could be of an old password or of a new one.
+    A second line is refused: either could be an old password or a new one.
     """
     try:
         text = file.read_bytes().decode()

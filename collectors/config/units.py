@@ -1,4 +1,4 @@
-"""Durations, rates, sizes and shares as people write them, read into integers once."""
+"""Reads durations, rates, sizes and shares as people write them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LONGEST_NS: Final = 36_500 * _NS["d"]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A stretch of a rate profile: from one rate to another, in messages a second; the last has no end."""
+    """A part of a rate profile: from one rate to another, in messages a second; the last may have no end."""
 
     start: float
     end: float
@@ -39,7 +39,7 @@ class Step:
 
 
 def duration_ns(value: object) -> int:
-    """`250ms`, `10s`, `1.5h` as ns; ValueError where it is none, or not above zero."""
+    """Returns `250ms`, `10s` or `1.5h` in ns; raises ValueError for anything else, and for zero."""
     match = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
     if not match:
         raise ValueError(f"{value!r} is not a duration; write it like 250ms, 10s, 5m, 1h or 30d")
@@ -52,7 +52,7 @@ def duration_ns(value: object) -> int:
 
 
 def size_bytes(value: object) -> int:
-    """`256B`, `10kB` as bytes."""
+    """Returns `256B` or `10kB` in bytes; raises ValueError for anything else."""
     match = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
     if not match:
         raise ValueError(f"{value!r} is not a size; write it like 256B, 10kB or 1MiB")
@@ -60,7 +60,7 @@ def size_bytes(value: object) -> int:
 
 
 def rate_per_second(value: object) -> float:
-    """`10/s`, `6/m` as messages a second; 0 means as fast as credit allows."""
+    """Returns `10/s` or `6/m` in messages a second, and 0 (as fast as credit allows) for 0."""
     if value in (0, "0") and not isinstance(value, bool):
         return 0.0
     match = _RATE.fullmatch(value.strip()) if isinstance(value, str) else None
@@ -75,7 +75,7 @@ def rate_per_second(value: object) -> float:
 
 
 def rate_profile(value: object) -> tuple[Step, ...]:
-    """A rate, or a list of steps `{rate: 10/s, for: 1m}` and ramps `{rate: 10/s, to: 100/s, for: 1m}`."""
+    """Reads a rate, or a list of steps `{rate: 10/s, for: 1m}`; with `to: 100/s` a step is a ramp."""
     if not isinstance(value, list):
         rate = rate_per_second(value)
         return (Step(rate, rate, None),)
@@ -99,7 +99,7 @@ def rate_profile(value: object) -> tuple[Step, ...]:
 
 
 def share(value: object) -> float:
-    """`99.9%` as 0.999."""
+    """Returns `99.9%` as 0.999."""
     match = _SHARE.fullmatch(value.strip()) if isinstance(value, str) else None
     if not match or not 0 < float(match[1]) < 100:  # noqa: PLR2004 -- per cent
         raise ValueError(f"{value!r} is not a share between 0% and 100%; write it like 99.9%")

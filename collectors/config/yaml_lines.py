@@ -1,4 +1,8 @@
-"""YAML with the line of every key, and no key twice: what error messages of a config need."""
+"""Reads YAML with the line of every key, and tells keys that stand twice: what messages about a config need.
+
+PyYAML parses. Its nodes become values here, because its own constructor drops the lines, takes the last of
+equal keys, and unfolds aliases without a bound. ruamel.yaml keeps lines, but stops at the first equal key.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,12 @@ from typing import Any, Final
 import yaml
 
 Place = tuple[str | int, ...]
-_MOST: Final = 200_000  # values, those of aliases as often as they are used: nobody writes so many
+_MOST: Final = 200_000  # values; those of an alias count each time it is used
 _MERGE: Final = "tag:yaml.org,2002:merge"
 
 
 class YamlMistake(Exception):  # noqa: N818 -- it speaks of the file
-    """The text is no YAML; `line` counts from 1."""
+    """The text is not YAML that a config may have; `line` counts from 1."""
 
     def __init__(self, line: int, reason: str) -> None:
         super().__init__(reason)
@@ -21,7 +25,7 @@ class YamlMistake(Exception):  # noqa: N818 -- it speaks of the file
 
 
 class YamlFile:
-    """A document's plain values, and the lines where they stand."""
+    """A document's plain values, and their lines; YamlMistake when it cannot be read."""
 
     def __init__(self, text: str) -> None:
         self.lines: dict[Place, int] = {(): 1}
@@ -47,7 +51,7 @@ class YamlFile:
             loader.dispose()
 
     def line(self, place: Place) -> int:
-        """The line of the nearest enclosing thing that has one."""
+        """Returns the line of a place, or of the nearest one around it that has a line."""
         while place not in self.lines:
             place = place[:-1]
         return self.lines[place]

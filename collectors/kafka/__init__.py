@@ -1,1 +1,1 @@
-"""The way to Kafka and from it: the sink with its spool, clients, and reading within a bound."""
+"""Writing records to Kafka by way of a spool, clients of Kafka, and reading batches of bounded size."""

@@ -1,7 +1,8 @@
-"""Kafka's batches, read within a bound.
+"""Reads Kafka's batches with a bound on their unpacked size.
 
-Kafka bounds what a batch takes packed. 300 kB may unpack to 300 MB, and the clients unpack whatever they get:
-so no consumer of ours reads a batch but through here. What is not read is told in its place.
+Kafka bounds only the packed size: 300 kB may unpack to 300 MB, and its clients unpack whatever they get. So
+every consumer of Inflight reads batches by this module. One that it does not read is replaced by a record
+that says why.
 """
 
 from __future__ import annotations
@@ -27,18 +28,18 @@ _SNAPPY_MOST: Final = 64  # times: three of its bytes stand for 64 at the most
 
 
 class BadBatchError(Exception):
-    """A batch that is not to be read: it says why."""
+    """A batch cannot or must not be read; the text says why."""
 
 
 class Unreadable(bytes):
-    """The value of a record that stands for what is not read: why not."""
+    """The value of a record that stands for unread ones: the reason, as text."""
 
 
 Read = tuple[int, bytes | None, Any]  # offset, key, value
 
 
 class BoundedConsumer(KafkaConsumer):  # type: ignore[misc] # kafka-python has no types
-    """Gives what `read` makes of a batch: its records, where nothing else is said."""
+    """A consumer that gets its records from a batch by `read`, which is `records` unless given."""
 
     def __init__(self, read: Callable[[Any], Iterator[Read]] | None = None, **settings: Any) -> None:
         super().__init__(**settings)
@@ -47,7 +48,7 @@ class BoundedConsumer(KafkaConsumer):  # type: ignore[misc] # kafka-python has n
 
 
 class _Batches(Fetcher.PartitionRecords):  # type: ignore[misc] # kafka-python has no types
-    """What the client makes of a fetched partition."""
+    """Takes the place of the client's own class for a fetched partition."""
 
     read: Callable[[Any], Iterator[Read]]
 
@@ -67,12 +68,12 @@ class _Batches(Fetcher.PartitionRecords):  # type: ignore[misc] # kafka-python h
 
 
 def last_offset(batch: Any) -> int:
-    """Of all that it holds, or held."""
+    """Returns the offset of the last record, also where compaction has taken that away."""
     return int(batch.last_offset if batch.magic == _VERSION else batch.base_offset)
 
 
 def records(batch: Any) -> Iterator[Read]:
-    """A batch's records; what cannot be read is told in the place of its last one."""
+    """Yields the records of a batch; an Unreadable one at its last offset where it cannot be read."""
     if batch.magic == _VERSION and batch.is_control_batch:
         return
     try:
@@ -87,7 +88,7 @@ def records(batch: Any) -> Iterator[Read]:
 
 
 def unpacked(batch: Any) -> bytes:
-    """All that is in it; BadBatchError where that is beyond MOST_BYTES, or no use."""
+    """Unpacks a batch; BadBatchError when that gives more than MOST_BYTES or the batch is malformed."""
     if batch.magic != _VERSION:
         raise BadBatchError(f"a batch of format {batch.magic}: no part of Inflight writes such")
     codec, packed = batch.compression_type, bytes(batch._buffer[_HEADER_BYTES:])  # noqa: SLF001 -- see above
@@ -106,7 +107,7 @@ def unpacked(batch: Any) -> bytes:
     return data
 
 
-# Each gives so many bytes at the most: of a batch that has more, the beginning.
+# Each returns at most so many bytes: the beginning, where a batch has more.
 def _as_it_is(packed: bytes, _: int) -> bytes:
     return packed
 
@@ -119,7 +120,7 @@ def _lz4(packed: bytes, most: int) -> bytes:
     return data
 
 
-# pyarrow is not loaded before it is needed: nothing of ours packs so, and the exporter does without it.
+# pyarrow is loaded when it is needed: no part of Inflight packs like this, and the exporter runs without it.
 def _gzip(packed: bytes, most: int) -> bytes:
     return _by_arrow("gzip", packed, most)
 
@@ -151,7 +152,7 @@ def _snappy(packed: bytes, most: int) -> bytes:
 
 
 def _snappy_blocks(packed: bytes) -> Iterator[bytes]:
-    """Java's clients write blocks behind a header, others a single one."""
+    """Yields the blocks: Java's clients write several behind a header, others write one without it."""
     if not packed.startswith(_XERIAL):
         yield packed
         return
@@ -183,7 +184,7 @@ _CODECS: Final[dict[int, tuple[str, Callable[[bytes, int], bytes]]]] = {
 
 
 def _records(data: bytes, count: int) -> Iterator[tuple[int, bytes | None, bytes | None]]:
-    """Offset from the batch's first, key and value; headers are passed over: no record of ours has any."""
+    """Yields offset from the batch's first, key and value; skips headers, which no record of Inflight has."""
     at = 0
     for _ in range(count):
         try:

@@ -1,4 +1,4 @@
-"""Why Kafka cannot be reached: its client raises `Unable to bootstrap` for all, and says more in its log."""
+"""Explains why Kafka cannot be reached: its client raises one error for all and logs more."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _NEWS_SECONDS: Final = 15.0  # the client's attempts follow each other faster
 _LOST: Final = "Connection lost: "
 _LONGEST: Final = 300
 
-# What the client says → what it means. A refusal is said between mere ends of connections, so what stands
-# higher counts more than what came later.
+# What the client logs → what it means. It logs a refusal among mere ends of connections, so the first sign of
+# this list that was logged counts, not the latest.
 _MEANINGS: Final = (
     ("SaslAuthenticationFailed", "Kafka refuses this user or password: see `kafka.sasl`"),
     ("UnsupportedSaslMechanism", "Kafka does not offer `kafka.sasl.mechanism`"),
@@ -34,7 +34,7 @@ _MEANINGS: Final = (
 
 
 class _Listener(logging.Handler):
-    """Keeps the last few things said, by whatever client of this process."""
+    """Keeps the last few messages about connections, of all clients in this process."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -50,7 +50,7 @@ _listener: Final = _Listener()
 
 
 def listen() -> None:
-    """Before a client is made; its connections' log then goes here only."""
+    """Begins to keep what clients log about connections, which then goes nowhere else."""
     logger = logging.getLogger("kafka.net.connection")
     if _listener not in logger.handlers:
         logger.addHandler(_listener)
@@ -59,9 +59,9 @@ def listen() -> None:
 
 
 def _read_to_the_end(transport: Any) -> None:
-    """Let it take in what came with the end of a connection, which is how Kafka tells a refusal.
+    """Makes a transport take in what came together with the end of a connection.
 
-    By itself the client throws away all that it read together with an end; it finds the end again.
+    Kafka tells a refusal in this way, and the client throws it away; it finds the end again at its next read.
     """
     read = transport._sock_recv  # noqa: SLF001 -- it has no other place for this
 
@@ -77,7 +77,7 @@ for _transport in (KafkaTCPTransport, KafkaSSLTransport):
 
 
 def explain(error: BaseException, since: float) -> str:
-    """What was raised, as a person wants it told; by what was said since that time of the monotonic clock."""
+    """Returns the cause of an error as text, by what clients have logged since this monotonic time."""
     raised = str(error) or type(error).__name__
     since = max(since, time.monotonic() - _NEWS_SECONDS)
     said = [cause for when, cause in list(_listener.said) if when >= since]

@@ -1,4 +1,4 @@
-"""kafka-python's settings from the config, and topics made on request: for producers and consumers alike."""
+"""Makes kafka-python's settings from the config, writes single records, and creates topics."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class KafkaSetupError(Exception):
 
 
 def client_kwargs(config: Kafka) -> dict[str, Any]:
-    """Keyword arguments of every kafka-python client; SecretError where the password's file is no use."""
+    """Returns what every client of kafka-python is made with; SecretError when a password cannot be read."""
     causes.listen()
     tls, sasl = config.tls, config.sasl
     kwargs: dict[str, Any] = {
@@ -49,7 +49,7 @@ def client_kwargs(config: Kafka) -> dict[str, Any]:
 
 
 def put(config: Kafka, topic: Topic, value: bytes) -> None:
-    """One record, and wait until Kafka has it."""
+    """Writes one record; returns when Kafka has it, and raises KafkaSetupError when that fails."""
     name, began = topic.name(config.prefix), time.monotonic()
     try:
         producer = KafkaProducer(
@@ -66,7 +66,7 @@ def put(config: Kafka, topic: Topic, value: bytes) -> None:
 
 
 def create_topics(config: Kafka, topics: Iterable[Topic] = ALL) -> list[str]:
-    """Make the topics that are missing, with the cluster's default replication; the names of those made."""
+    """Creates missing topics, with the cluster's default replication; returns the names of those it made."""
     began = time.monotonic()
     try:
         admin = KafkaAdminClient(

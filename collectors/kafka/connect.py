@@ -1,4 +1,4 @@
-"""Clients of kafka-python made so that nothing of them stays where they cannot be made."""
+"""Makes clients of kafka-python that leave no sockets behind when they cannot be made."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 
 def connect(kind: Any, **settings: Any) -> Any:
-    """A client of kafka-python of this kind; where it cannot be made nothing of it stays.
+    """Makes a client of this class; raises what its constructor raises, after closing its sockets.
 
-    By itself it would leave its sockets to the next collection of cycles, which may be far away.
+    By itself it leaves them open until the next garbage collection, which may be far away.
     """
     made: list[Any] = []
 

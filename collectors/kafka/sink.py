@@ -1,4 +1,4 @@
-"""Where records go that are not for this process: to Kafka, by way of a spool on disk."""
+"""Sends records to Kafka, by way of a spool on disk."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ End = tuple[str, str, str, str]  # path, role, name, run
 
 
 class _Producer(KafkaProducer):  # type: ignore[misc]  # it is untyped
-    """One that can be left while Kafka is silent: what it has not sent stays on disk.
+    """A producer that can be closed while Kafka is silent.
 
-    KafkaProducer's `close` begins with waiting for all answers; where they do not come it raises, and its
-    thread stays.
+    KafkaProducer's `close` first waits for all answers; when they do not come it raises and leaves its thread
+    running.
     """
 
     def flush(self, timeout: float | None = None) -> None:
-        """Nothing: `close` calls it, and what is not sent is sent again."""
+        """Does nothing: `close` calls it, and what is not sent is on disk and will be sent again."""
 
     def leave(self, seconds: float) -> None:
-        """Send what is there for so long, and nothing after this; blocks for a request's time at most."""
+        """Sends what it has for at most `seconds`, then stops; blocks for a request's time at most."""
         sender = self._sender
         self.close(timeout=seconds)
         sender.join(_REQUEST_MS / 1e3)
@@ -62,7 +62,7 @@ class _Producer(KafkaProducer):  # type: ignore[misc]  # it is untyped
 class KafkaSink:
     """Writes records to the spool, and from there to Kafka in order, in a thread of its own.
 
-    `topic_of` tells a record's topic by its key.
+    `topic_of` returns a record's topic by its key.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class KafkaSink:
     def start(self) -> None:
         self._worker.start()
 
-    # -- for the probe's thread
+    # -- called by the thread that makes records
 
     def put(self, record: bytes, key: str) -> None:
         try:
@@ -120,7 +120,7 @@ class KafkaSink:
         with self._lock:
             return tuple(self._gaps.pop((path, role, name, run), ()))
 
-    # -- for the owner
+    # -- called by the owner
 
     @property
     def spool(self) -> Spool:
@@ -128,11 +128,11 @@ class KafkaSink:
 
     @property
     def problem(self) -> str | None:
-        """What is wrong now: records are given up, or wait."""
+        """Says why records are given up or wait now; None when they do not."""
         return self._losing.text or self._damaged.text or self._waiting.text
 
     def not_ready(self) -> str | None:
-        """Why records do not come to Kafka in time."""
+        """Says why records do not reach Kafka in time; None when they do."""
         late, age = None, self._spool.oldest_seconds()
         if age > _LATE_SECONDS:
             why = self._waiting.text or f"{self._spool.waiting_bytes} bytes are still to be sent"
@@ -140,7 +140,7 @@ class KafkaSink:
         return joined(self._worker.problem, self._losing.text, self._damaged.text, late)
 
     def close(self, seconds: float = 3.0) -> None:
-        """Send what is waiting, for so long at most; the rest stays on disk for the next start."""
+        """Sends waiting records for at most `seconds`; the rest stays on disk for the next start."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline and self._producer is not None and self._unsent():
             time.sleep(0.02)
@@ -152,7 +152,7 @@ class KafkaSink:
     def _unsent(self) -> bool:
         return bool(self._in_flight) or self._spool.unread()
 
-    # -- the thread
+    # -- in the sink's own thread
 
     def _run(self) -> None:
         self._begin_again()
@@ -249,7 +249,7 @@ class KafkaSink:
         self._waiting.tell(f"records wait on disk: Kafka at {','.join(self._config.servers)}: {text}")
 
     def _begin_again(self) -> None:
-        """With what is not known to have arrived: in order, and twice rather than never."""
+        """Sends all again that is not known to have arrived: in order, and rather twice than never."""
         self._leave_producer()  # first: what it sent after this would be out of order
         self._in_flight.clear()
         again = self._spool.rewind()
@@ -264,7 +264,7 @@ class KafkaSink:
 
     def _give_up(self, records: list[tuple[str, bytes]], reason: str) -> None:
         seconds = set()
-        others = 0  # a collector's, which need no gap: what they count goes on in the next one
+        others = 0  # records of collectors: they need no gap, as their counters go on in the next record
         for key, record in records:
             if self._topic_of(key) is not SAMPLES:
                 others += 1
@@ -283,7 +283,7 @@ class KafkaSink:
         end = header.path, header.role, header.name, header.run
         with self._lock:
             gaps = self._gaps.setdefault(end, [])
-            gaps[:0] = header.gaps  # what it had to tell is told by a later one
+            gaps[:0] = header.gaps  # those that it was to declare are declared by a later record
             if gaps and gaps[-1].last == header.number - 1:
                 first = gaps.pop()
                 gaps.append(Gap(first.first, header.number, first.from_ns, header.frontier_ns))

@@ -1,7 +1,8 @@
-"""Records on disk, in order, until they are where they belong: bounded, and safe against kill -9.
+"""Keeps records on disk, in order, until they are acknowledged: within a bound, and safe against kill -9.
 
-A folder of segments. A segment is a second or a MiB of frames; it is deleted when all of it was taken.
-After a restart the oldest segment is read from its beginning again: readers know records by their numbers.
+It is a folder of segments. A segment holds frames of at most a second or a MiB, and is deleted when all are
+acknowledged. After a restart the oldest segment is read from its beginning again: readers know records by
+their numbers, and drop those that come twice.
 """
 
 from __future__ import annotations
@@ -22,16 +23,14 @@ import crc32c
 from collectors.process.private_files import private_folder
 
 _log: Final = logging.getLogger("inflight.sink")
-_FRAME: Final = struct.Struct(
-    "<IIHq"
-)  # length of key and record, their checksum, length of the key, wall time
+_FRAME: Final = struct.Struct("<IIHq")  # length of key and record, checksum, length of key, wall time
 _SEGMENT_BYTES: Final = 1 << 20
 _SEGMENT_NS: Final = 1_000_000_000
-_GONE: Final = (errno.ENOENT, errno.ENOTDIR, errno.EIO)  # what else keeps a file from being read may pass
+_GONE: Final = (errno.ENOENT, errno.ENOTDIR, errno.EIO)  # other errors of reading may pass
 
 
 class Frame(NamedTuple):
-    """A record as it was put in; `segment` is where it stands."""
+    """A record as it was put in, and the number of its segment."""
 
     segment: int
     put_ns: int
@@ -52,22 +51,22 @@ class _Segment:
 
     @property
     def done(self) -> bool:
-        """Whether all of it is acknowledged."""
+        """Tells whether all of it is acknowledged."""
         return not self.unacked and self.read >= self.size
 
 
 class Spool:
-    """One writer and one reader, which may be different threads."""
+    """For one writer and one reader, which may be different threads."""
 
     def __init__(self, folder: Path, limit_bytes: int) -> None:
-        """OSError where what an earlier process left cannot be read."""
+        """Takes over what an earlier process left; OSError when that cannot be read."""
         self._folder = private_folder(folder)
         self._limit = limit_bytes
         self._lock = threading.Lock()
         self._segments: deque[_Segment] = deque()
         self._file = -1
         self._bytes = 0
-        self.damaged = 0  # files of which records are lost: they were damaged, or taken away
+        self.damaged = 0  # files that lost records: they were damaged, or taken away
         for path in sorted(folder.glob("*.seg")):
             self._recover(path)
         self._next = self._segments[-1].number + 1 if self._segments else 0
@@ -78,18 +77,18 @@ class Spool:
 
     @property
     def waiting_bytes(self) -> int:
-        """What is not acknowledged, to a segment."""
+        """The size of all segments that are not acknowledged as a whole."""
         with self._lock:
             return sum(segment.size for segment in self._segments if not segment.done)
 
     def oldest_seconds(self) -> float:
-        """The age of the oldest record that waits, to a segment; 0 where none does."""
+        """Returns the age of the oldest segment that waits; 0 when none does."""
         with self._lock:
             first = next((segment.first_put_ns for segment in self._segments if not segment.done), 0)
         return max(0.0, (time.time_ns() - first) / 1e9) if first else 0.0
 
     def put(self, key: str, record: bytes) -> list[Frame]:
-        """Write it down; what had to be dropped for it. OSError where the disk takes nothing more."""
+        """Writes a record; returns those that it dropped for it. OSError when the disk is full or fails."""
         name = key.encode()
         payload = name + record
         now = time.time_ns()
@@ -111,12 +110,12 @@ class Spool:
             return self._drop()
 
     def unread(self) -> bool:
-        """Whether there is anything to take."""
+        """Tells whether there is anything to take."""
         with self._lock:
             return any(segment.read < segment.size for segment in self._segments)
 
     def take(self, most: int) -> list[Frame]:
-        """The next frames, in order; each is to be acknowledged. OSError where they cannot be read now."""
+        """Returns the next frames, to be acknowledged one by one; OSError when they cannot be read now."""
         with self._lock:
             frames: list[Frame] = []
             for segment in self._segments:
@@ -134,7 +133,7 @@ class Spool:
             return frames
 
     def ack(self, frame: Frame) -> None:
-        """It is where it belongs."""
+        """Notes that the record has arrived; deletes its segment when all of that have."""
         with self._lock:
             for segment in self._segments:
                 if segment.number == frame.segment:
@@ -143,7 +142,7 @@ class Spool:
             self._clean()
 
     def rewind(self) -> int:
-        """Hand out again, from the first segment that is not acknowledged as a whole; how many frames."""
+        """Makes `take` begin again with the oldest segment; returns how many frames it will give twice."""
         with self._lock:
             again = 0
             for segment in self._segments:
@@ -158,7 +157,7 @@ class Spool:
                 self._file = -1
             self._clean()
 
-    # -- all below holds the lock
+    # -- the caller of what follows holds the lock
 
     def _writable(self) -> _Segment:
         last = self._segments[-1] if self._segments else None
@@ -178,7 +177,7 @@ class Spool:
         return last
 
     def _clean(self) -> None:
-        """Delete segments that are done with; never the one that is written."""
+        """Deletes acknowledged segments, but never the one that is being written."""
         while len(self._segments) > 1 or (self._segments and self._file < 0):
             first = self._segments[0]
             if not first.done:
@@ -188,7 +187,7 @@ class Spool:
             first.path.unlink(missing_ok=True)
 
     def _drop(self) -> list[Frame]:
-        """Give up the oldest segments over the bound, but none that is on its way or being written."""
+        """Deletes the oldest segments beyond the bound, but none that is being sent or written."""
         dropped: list[Frame] = []
         while self._bytes > self._limit:
             victim = next((s for s in self._segments if not s.unacked and s is not self._segments[-1]), None)
@@ -197,14 +196,14 @@ class Spool:
             try:
                 dropped += self._read(victim, victim.size)
             except OSError:
-                break  # nobody could tell what was in it: with the next record
+                break  # to know what is dropped it must be read: tried again with the next record
             self._segments.remove(victim)
             self._bytes -= victim.size
             victim.path.unlink(missing_ok=True)
         return dropped
 
     def _read(self, segment: _Segment, most: int) -> list[Frame]:
-        """The next frames of a segment; it ends, for good, where it is damaged."""
+        """Returns the next frames of a segment, which is cut off where it is damaged."""
         if segment.read >= segment.size:
             return []
         try:
@@ -236,7 +235,7 @@ class Spool:
         return frames
 
     def _recover(self, path: Path) -> None:
-        """A segment of an earlier process; what was half written when that was killed is cut off."""
+        """Takes over a segment of an earlier process, but for a frame at its end that is half written."""
         try:
             segment = _Segment(int(path.stem), path, size=path.stat().st_size)
         except (ValueError, OSError):
@@ -252,7 +251,7 @@ class Spool:
 
 
 def _frame(segment: int, data: bytes, at: int) -> tuple[Frame, int] | None:
-    """The frame that begins there, and where it ends; None where there is no whole one."""
+    """Returns the frame that begins there and where it ends; None when there is no whole one."""
     start = at + _FRAME.size
     if start > len(data):
         return None

@@ -1,4 +1,4 @@
-"""Whether topics are set as Inflight makes them, and the commands that mend those that are not."""
+"""Finds topics with other settings than Inflight gives them, and the commands that correct these."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ WHY: Final = "a small batch can fill the memory of broker and readers, or tell a
 
 
 def loose(admin: Any, names: Iterable[str]) -> dict[str, str]:
-    """By topic, what is set otherwise; nothing of topics whose settings this user may not see.
+    """Returns the settings that differ, by topic, of those topics whose settings this user may see.
 
-    `admin` is one of kafka-python's; KafkaError where Kafka does not answer.
+    `admin` is kafka-python's admin client; KafkaError when Kafka does not answer.
     """
     told = admin.describe_configs([ConfigResource("topic", name) for name in names], config_filter="all")
     found = {name: _differing(settings) for name, settings in told.get("topic", {}).items()}
@@ -23,7 +23,7 @@ def loose(admin: Any, names: Iterable[str]) -> dict[str, str]:
 
 
 def commands(names: Iterable[str]) -> str:
-    """Kafka's own, which give topics the settings they are made with."""
+    """Returns commands of Kafka's own tool that give topics the settings they are made with."""
     values = ",".join(f"{key}={value}" for key, value in SETTINGS.items())
     return "\n".join(
         "kafka-configs.sh --bootstrap-server SERVER --command-config ADMIN --alter --entity-type topics "
@@ -33,7 +33,6 @@ def commands(names: Iterable[str]) -> str:
 
 
 def _differing(settings: Mapping[str, Mapping[str, str | None]]) -> str:
-    """A smaller size is as good."""
     found = []
     for key, wanted in SETTINGS.items():
         value = settings.get(key, {}).get("value")

@@ -1,1 +1,1 @@
-"""What every process of ours needs: threads that do not end in silence, a log of troubles, clocks, files."""
+"""What every part's process needs: threads that tell failures, a log of troubles, a clock, private files."""

@@ -1,4 +1,4 @@
-"""Files of a process that are for its user alone: they tell names of the network, and what it does."""
+"""Files and folders that only the user of the process may read: they name things of the network."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 
 
 def private_folder(folder: Path) -> Path:
-    """Make it, and what is missing above it; one that is there stays as it is. OSError where it cannot be."""
+    """Makes a folder and its missing parents; one that exists stays as it is. OSError when that fails."""
     for missing in [path for path in (folder, *folder.parents) if not path.exists()][::-1]:
         missing.mkdir(mode=0o700, exist_ok=True)
     return folder
 
 
 def replace(file: Path, data: bytes) -> None:
-    """Make the file hold these bytes, or leave it as it was with OSError."""
+    """Replaces the content of a file in one step; on OSError the file is as it was."""
     private_folder(file.parent)
     part = file.with_suffix(".part")
     part.unlink(missing_ok=True)  # it would keep its mode

@@ -1,4 +1,4 @@
-"""A clock that stands still while this process does: what nobody could refresh then is no older for it."""
+"""A clock that stands still while this process does: what could not be refreshed then does not grow older."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _STILL_SECONDS: Final = 1.0  # later than due: the process did not run
 
 
 class Steady:
-    """Thread-safe; a thread of its own keeps it going."""
+    """Seconds since some moment, less those in which the process did not run. Thread-safe."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, *, ticking: bool = True) -> None:
         self._clock = clock
@@ -25,9 +25,8 @@ class Steady:
             Worker("steady", self._tick).start()
 
     def now(self) -> float:
-        """In seconds."""
         with self._lock:
-            # Whoever asks first finds it out, and not only the thread.
+            # A caller may notice a standstill before the thread does.
             now = self._clock()
             late = now - self._seen - _TICK_SECONDS
             self._still += late if late > _STILL_SECONDS else 0.0
@@ -35,7 +34,7 @@ class Steady:
             return now - self._still
 
     def still_seconds(self) -> float:
-        """How long the process has stood still, all in all."""
+        """Returns for how long the process has stood still in total."""
         self.now()
         with self._lock:
             return self._still

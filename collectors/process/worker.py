@@ -1,4 +1,4 @@
-"""Threads that live as long as their process: none of them ends in silence."""
+"""Threads that live as long as their process, and say so when they fail."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _STEADY_SECONDS: Final = 60.0  # after so long at work an earlier failure is for
 
 
 class Worker:
-    """Does `work` in a thread of its own until that returns; its owner has a way to ask for that.
+    """Runs `work` in a thread until it returns; to make it return is the owner's affair.
 
-    Where `work` raises, that is logged, `problem` says so, and it begins again after a while. With
-    `again=False` it stays ended, and the owner is to end the process with `problem` as the reason.
+    When `work` raises, that is logged, `problem` says so, and `work` begins again after a while. With
+    `again=False` it stays ended, and the owner has to end the process with `problem` as the reason.
     """
 
     def __init__(self, name: str, work: Callable[[], None], *, again: bool = True) -> None:
@@ -33,7 +33,7 @@ class Worker:
         self._thread.start()
 
     def join(self, seconds: float | None = None) -> bool:
-        """Wait for its end, for which `work` has been asked; whether it came. It begins again no more."""
+        """Waits for `work` to return, which does not begin again; returns whether it did so in time."""
         self._joined.set()
         if self._thread.ident is not None:
             self._thread.join(seconds)
@@ -41,7 +41,7 @@ class Worker:
 
     @property
     def problem(self) -> str | None:
-        """How it failed, until it has been at work again for a while."""
+        """Says how it failed, until it has been at work again for a minute."""
         failure = self._failure
         if failure is None or (not self.ended.is_set() and self._steady()):
             return None
@@ -79,5 +79,5 @@ class Worker:
 
 
 def joined(*problems: str | None) -> str | None:
-    """All of them in one text; None where there is none."""
+    """Joins the problems that there are into one text; None when there are none."""
     return "; ".join(filter(None, problems)) or None

@@ -25,6 +25,8 @@ from collectors.http.server import Response
 from dashboards.page.feed import MAX_READERS, Feed, changes, event
 from deploy.commands.top import fetch
 
+pytestmark = pytest.mark.slow
+
 FIELDS = st.dictionaries(st.sampled_from(["state", "lost", "spark"]), st.integers(0, 2) | st.none())
 STATES = st.fixed_dictionaries(
     {

@@ -17,6 +17,8 @@ import dashboards
 from collectors.contract.events import Event
 from streaming.wording import WORDS
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = "<img src=x onerror=\"document.title='owned'\">"
 RULES = sorted((Path(dashboards.__file__).parent / "rules").rglob("*.rules.yml"))
 ROW = "document.querySelector('tr[data-path=\"{}\"]')"

@@ -18,6 +18,8 @@ from rule_cases_more import BROKERS, MONITOR
 import dashboards
 from dashboards.promql import SERIES, metrics
 
+pytestmark = pytest.mark.slow
+
 FOLDER = Path(dashboards.__file__).parent / "rules"
 FILES = [FOLDER / "recording.rules.yml", FOLDER / "alerts.rules.yml"]
 OPTIONAL = FOLDER / "optional" / "info.rules.yml"

@@ -32,6 +32,8 @@ from dashboards.terminal.table import Choice, around, count, latency, screen
 from streaming.exporter.page_data import snapshot
 from streaming.wording import seconds
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def served() -> Iterator[Served]:

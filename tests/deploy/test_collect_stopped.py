@@ -10,10 +10,13 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
 from helpers import free_port, wait_until
 from standin_clients import StandIn
 
 from deploy.embedded import http
+
+pytestmark = pytest.mark.slow
 
 
 def test_what_it_watches_is_not_down_because_it_stood_still(tmp_path: Path) -> None:

@@ -60,6 +60,7 @@ def test_what_cannot_be_told(tmp_path: Path, arguments: tuple[str, ...], told: s
     assert told in done.output
 
 
+@pytest.mark.slow
 def test_a_kafka_that_is_not_there(tmp_path: Path) -> None:
     """In one line, with its address and the topic."""
     servers = f"127.0.0.1:{free_port()}"

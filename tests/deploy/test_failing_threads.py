@@ -21,6 +21,8 @@ from collectors.http import client
 from deploy.commands import top
 from deploy.embedded import http
 
+pytestmark = pytest.mark.slow
+
 # The command's own process, in which one function fails as no code foresaw.
 _SCRIPT = """
 import sys

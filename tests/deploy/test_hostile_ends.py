@@ -20,6 +20,8 @@ from standin_clients import StandIn
 from deploy import logs
 from deploy.cli import main
 
+pytestmark = pytest.mark.slow
+
 
 def run(*arguments: object) -> tuple[int, str]:
     """Exit status and what was said; never a traceback."""

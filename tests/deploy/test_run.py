@@ -21,6 +21,8 @@ from standin_clients import StandIn
 from collectors.http import client
 from deploy.embedded import http
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def router(tmp_path: Path) -> Iterator[StandIn]:

@@ -12,6 +12,8 @@ from real_routers import each_program, real_line
 
 from deploy.embedded.network import Network
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module", **each_program)
 def line(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:

@@ -16,6 +16,8 @@ from collectors.contract.records import FLAG_REDELIVERED, SECOND_NS
 from collectors.probe.ends import Ends
 from collectors.probe.receiver import Receiver
 
+pytestmark = pytest.mark.slow
+
 
 def _config(router: StandIn, address: str, **settings: Any) -> str:
     options = {"rate": "200/s", "count": 100, **settings}

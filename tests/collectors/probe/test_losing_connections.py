@@ -19,6 +19,8 @@ from collectors.probe.measure import clock as clocks
 from collectors.probe.measure import guard
 from collectors.probe.measure.clock import RunClock
 
+pytestmark = pytest.mark.slow
+
 _SECOND = 1_000_000_000
 
 

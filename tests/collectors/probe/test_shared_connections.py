@@ -18,6 +18,8 @@ from deploy.embedded.programs.router_config import DISPATCH, RouterSpec
 from deploy.embedded.programs.routers import RealRouter
 from deploy.embedded.supervise.supervisor import Supervisor
 
+pytestmark = pytest.mark.slow
+
 _LARGE = 20_000
 ENDS = {"p": 1, "q": 1, "r": 2}  # of senders, of paths that do nothing wrong
 

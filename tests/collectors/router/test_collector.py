@@ -21,6 +21,8 @@ from scripted import ScriptedNode
 from collectors.contract import telemetry
 from collectors.contract.topics import ROUTER
 
+pytestmark = pytest.mark.slow
+
 Watch = Callable[..., Any]
 
 

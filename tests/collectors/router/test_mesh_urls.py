@@ -20,6 +20,8 @@ from collectors.router.asked import AskedRouter
 from collectors.router.mesh_urls import MeshUrls
 from collectors.router.poll import Poll
 
+pytestmark = pytest.mark.slow
+
 if TYPE_CHECKING:
     from pathlib import Path
 

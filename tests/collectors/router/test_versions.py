@@ -23,6 +23,8 @@ from collectors.router.asked import KnownRouter
 from collectors.router.poll import Poll
 from collectors.router.snapshot import RouterSnapshot, take_snapshot
 
+pytestmark = pytest.mark.slow
+
 Row = dict[str, Any]
 
 

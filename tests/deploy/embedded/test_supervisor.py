@@ -17,6 +17,8 @@ from deploy.embedded.supervise.process import Interrupted, Part
 from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.errors import Problem
 
+pytestmark = pytest.mark.slow
+
 SLEEPER = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]
 # Deaf to SIGTERM, and with a child of its own.
 STUBBORN_CODE = """

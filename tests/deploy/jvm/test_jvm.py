@@ -16,6 +16,8 @@ from rich.console import Console
 from deploy.errors import Problem
 from deploy.jvm import artifacts, fetch
 
+pytestmark = pytest.mark.slow
+
 # What the repository serves: path of Maven → content.
 _ONE, _TWO, _AGENT = (
     "org/one/one/1.0/one-1.0.jar",

@@ -21,6 +21,8 @@ from collectors.probe.prober import Prober
 from deploy.commands.ping import command
 from deploy.ping.results import Tally
 
+pytestmark = pytest.mark.slow
+
 _NO_AMQP = "this port speaks no AMQP 1.0"
 _HUNG_UP = "the peer hung up without a reason: its log may say why"
 _STILL = "did not answer AMQP yet: it stands still, or speaks something else there"

@@ -28,6 +28,8 @@ from deploy.ping import run as pinging
 from deploy.ping import show
 from deploy.ping.echoing import EchoingPeer
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def router(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandIn]:

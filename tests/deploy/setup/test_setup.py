@@ -3,31 +3,61 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
-from deploy.setup import needs
+from deploy.setup import needs, progress
 from deploy.setup.__main__ import check_machine
-from deploy.setup.environment import SetupError
+from deploy.setup.progress import SetupError
+
+pytestmark = pytest.mark.slow
 
 _PROJECT = Path(__file__).resolve().parents[3]
-# Answers as .venv's Python would, and notes what it was asked; the files hold what it tells of proton.
+# Answers as .venv's Python would, by files, and notes what it was asked.
 _VENV_PYTHON = """#!/bin/sh
 here={project}
+temp=$here/.venv/inflight-setup-temp
 case "$*" in
   *proton.SSL*) cat "$here/tls"; exit ;;
-  *importlib.metadata*) cat "$here/proton"; exit ;;
+  *importlib.metadata*) name=${{2#*version(?}}; cat "$here/installed-${{name%%?))}}"; exit ;;
 esac
 echo "$*" >> "$here/asked"
 case "$*" in
-  *--no-binary*) cp "$here/tls-rebuilt" "$here/tls" ;;
-  *--require-hashes*) echo 0.40.0 > "$here/proton"; exit "$(cat "$here/pip-fails" 2>/dev/null || echo 0)" ;;
+  *"download "*)
+    [ -e "$here/no-network" ] && while [ ! -s "$here/compiling" ]; do :; done && exit 1
+    echo "  Downloading pyspark-4.2.0.tar.gz (450.1 MB)"
+    if [ -e "$here/pip-cleans-up" ]; then
+      mkdir -p "$XDG_CACHE_HOME/inflight/python" "$here/packed/pyspark-4.2.0"
+      echo packed > "$here/packed/pyspark-4.2.0/setup.py"
+      tar -C "$here/packed" -czf "$XDG_CACHE_HOME/inflight/python/pyspark-4.2.0.tar.gz" pyspark-4.2.0
+    else
+      mkdir -p "$TMPDIR/pip-download-1/pyspark_2"
+      echo "left by pip" > "$TMPDIR/pip-download-1/pyspark_2/setup.py"
+    fi ;;
+  *editable_mode*) echo 4.2.0 > "$here/installed-pyspark" ;;
+  *"install "*/pip.txt) echo 26.3 > "$here/installed-pip" ;;
+  *"wheel "*)
+    [ -e "$here/no-network" ] && echo $$ > "$here/compiling" && exec sleep 600
+    echo "$CFLAGS" > "$here/flags"
+    touch "$temp/python_qpid_proton-0.40.0.whl" ;;
+  *--force-reinstall*) cp "$here/tls-rebuilt" "$here/tls" ;;
+  *.whl*) echo 0.40.0 > "$here/installed-python-qpid-proton" ;;
+  *"install "*/wheels.txt) seq 40; exit "$(cat "$here/pip-fails" 2>/dev/null || echo 0)" ;;
 esac
 """
+
+
+_BUILT = {"pip": "26.3", "pyspark": "4.2.0", "python-qpid-proton": "0.40.0"}
+_LOCK = "other==1\n" + "".join(
+    f"{name}=={version} \\\n    --hash=sha256:aa\n" for name, version in _BUILT.items()
+)
 
 
 class Checkout:
@@ -40,12 +70,12 @@ class Checkout:
             shutil.copy(_PROJECT / "deploy" / name, folder / "deploy" / name)
         shutil.copytree(_PROJECT / "deploy" / "setup", folder / "deploy" / "setup")
         (folder / "pyproject.toml").write_text("[project]\n")
-        self.write(
-            "requirements.lock", "other==1\npython-qpid-proton==0.40.0 \\\n    --hash=sha256:aa\nlast==3\n"
-        )
+        self.write("requirements.lock", _LOCK)
+        self.write("requirements-dev.lock", "tool==2\n")
         self.write("tls", "1 1\n")
         self.write("tls-rebuilt", "1 1\n")
-        self.write("proton", "0.40.0\n")
+        for name, version in _BUILT.items():
+            self.write(f"installed-{name}", f"{version}\n")
         self.venv = folder / ".venv"
         (self.venv / "bin").mkdir(parents=True)
         (self.venv / "pyvenv.cfg").write_text("home = /usr/bin\n")
@@ -58,6 +88,7 @@ class Checkout:
         """Runs the set-up with this Python, with no leave to install Debian packages."""
         keep = {name: os.environ[name] for name in ("HOME", "LANG", "JAVA_HOME") if name in os.environ}
         environ = {"PYTHON": sys.executable, "INFLIGHT_SETUP_APT": "0", **keep, **environ}
+        environ.setdefault("XDG_CACHE_HOME", str(self.folder / "cache"))
         environ["PATH"] = os.environ["PATH"] if path is None else path
         return subprocess.run(
             ["/bin/sh", self.folder / "deploy" / "setup" / "setup.sh", *args],
@@ -77,9 +108,26 @@ class Checkout:
         return [line for line in lines if not line.startswith("-c ")]
 
 
-_PIP = "-m pip --disable-pip-version-check install"
-_LOCKED = f"{_PIP} --require-hashes -r ./requirements.lock -q"
-_OURSELVES = f"{_PIP} -q --no-deps --no-build-isolation -e ."
+_PIP = "-m pip --disable-pip-version-check"
+_CHECKED = "--no-deps --no-build-isolation --require-hashes"
+_LISTS = "./.venv/inflight-setup-temp"
+_LOCKED_PIP = f"{_PIP} install {_CHECKED} -r {_LISTS}/pip.txt"
+_LOCKED = f"{_PIP} install --no-compile {_CHECKED} -r {_LISTS}/wheels.txt"
+_PROTON = f"{_PIP} wheel {_CHECKED} -r {_LISTS}/proton.txt -w {_LISTS}"
+_SPARK = (
+    f"{_PIP} download --no-cache-dir --no-clean --no-binary pyspark {_CHECKED} "
+    f"-r {_LISTS}/spark.txt -d ./cache/inflight/python"
+)
+_LINKS = (
+    f"{_PIP} install --no-deps --no-build-isolation --no-compile --config-settings editable_mode=strict "
+    "-e ./.venv/src/pyspark-4.2.0"
+)
+_OURSELVES = f"{_PIP} install --no-deps --no-build-isolation --no-compile -e ."
+_BUILT_TOO = (
+    f"{_PIP} install --no-deps --no-build-isolation --no-compile {_LISTS}/python_qpid_proton-0.40.0.whl -e ."
+)
+_LOADED = "-m deploy.setup.load_all"
+_TOOLS = f"{_PIP} install {_CHECKED} -r ./requirements-dev.lock"
 _JVM = "-m deploy.jvm.artifacts"
 _SASL = "Cyrus SASL's headers: without them qpid-proton is built with no PLAIN or SCRAM, and says nothing"
 _MECHANISMS = "Cyrus SASL's mechanisms: PLAIN and SCRAM are modules that it loads when somebody logs in"
@@ -109,7 +157,7 @@ def bare_path(tmp_path: Path) -> Path:
 def test_nothing_is_done_where_nothing_changed(checkout: Checkout) -> None:
     """The second set-up asks pip for nothing and says nothing; it only looks at the JVM parts."""
     assert checkout.setup().returncode == 0
-    assert checkout.asked() == [_LOCKED, _OURSELVES, _JVM]
+    assert checkout.asked() == [_LOCKED, _OURSELVES, _LOADED, _JVM]
     again = checkout.setup()
     assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
     assert checkout.asked() == [_JVM]
@@ -123,7 +171,70 @@ def test_a_change_of_what_is_locked_is_followed(checkout: Checkout, name: str) -
     with (checkout.folder / name).open("a") as f:
         f.write("# changed\n")
     assert checkout.setup().returncode == 0
-    assert checkout.asked() == [_LOCKED, _OURSELVES, _JVM]
+    assert checkout.asked() == [_LOCKED, _OURSELVES, _LOADED, _JVM]
+
+
+def test_what_is_built_is_built_side_by_side(checkout: Checkout) -> None:
+    """With the locked pip: PySpark without packing it, qpid-proton without debug symbols."""
+    for name in _BUILT:
+        checkout.write(f"installed-{name}", "0.1\n")
+    done = checkout.setup()
+    assert done.returncode == 0
+    asked = checkout.asked()
+    assert asked[:2] == [_LOCKED_PIP, _LOCKED]
+    assert sorted(asked[2:5]) == sorted([_PROTON, _SPARK, _LINKS])
+    assert asked[5:] == [_BUILT_TOO, _LOADED, _JVM]
+    source = checkout.venv / "src" / "pyspark-4.2.0"
+    assert (source / "setup.py").read_text() == "left by pip\n"
+    assert (checkout.folder / "flags").read_text().split()[-2:] == ["-O2", "-g0"]
+    assert not (checkout.venv / "inflight-setup-temp").exists()
+
+
+def test_nothing_goes_on_where_one_of_both_fails(checkout: Checkout) -> None:
+    """Where PySpark does not come, the compiler is ended, too, and the next call goes on from there."""
+    checkout.write("installed-pyspark", "0.1\n")
+    checkout.write("installed-python-qpid-proton", "0.1\n")
+    checkout.write("no-network", "")
+    failed = checkout.setup()
+    assert failed.returncode == 2
+    assert failed.stderr.splitlines()[-1].startswith("setup: could not fetch PySpark (exit 1, see above)")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((checkout.folder / "compiling").read_text()), 0)
+    (checkout.folder / "no-network").unlink()
+    assert checkout.setup().returncode == 0
+
+
+def test_a_step_is_one_line(checkout: Checkout) -> None:
+    """What was done, for how long, and what it took from the network; pip's own pages are not shown."""
+    checkout.write("installed-pyspark", "0.1\n")
+    told = re.sub(r"\d+(\.\d)? s\b", "N s", checkout.setup().stderr)
+    assert told.splitlines() == [
+        "setup: bringing .venv in line with requirements.lock and pyproject.toml",
+        "setup: 1 packages are installed, N s",
+        "setup: fetched PySpark and unpacked it, N s, 450.1 MB fetched",
+        "setup: compiled the modules that Inflight loads, N s",
+        "setup: done in N s; the command is .venv/bin/inflight",
+    ]
+
+
+def test_pyspark_is_unpacked_where_pip_leaves_nothing(checkout: Checkout) -> None:
+    """Where a pip puts what it unpacks is its own affair; the file that it fetched is there in any case."""
+    checkout.write("installed-pyspark", "0.1\n")
+    checkout.write("pip-cleans-up", "")
+    assert checkout.setup().returncode == 0
+    assert (checkout.venv / "src" / "pyspark-4.2.0" / "setup.py").read_text() == "packed\n"
+
+
+def test_tools_for_tests_come_on_top(checkout: Checkout) -> None:
+    """Only who tests asks for them; then the rest is not looked at again."""
+    checkout.setup()
+    assert _TOOLS not in checkout.asked()
+    assert checkout.setup("--dev").returncode == 0
+    assert checkout.asked() == [_TOOLS, _JVM]
+    again = checkout.setup("--dev")
+    assert (again.returncode, again.stderr) == (0, "")
+    assert checkout.setup().stderr == ""
+    assert checkout.asked() == [_JVM, _JVM]
 
 
 def test_a_failed_install_is_told_and_tried_again(checkout: Checkout) -> None:
@@ -131,6 +242,7 @@ def test_a_failed_install_is_told_and_tried_again(checkout: Checkout) -> None:
     checkout.write("pip-fails", "1")
     failed = checkout.setup()
     assert failed.returncode == 2
+    assert failed.stderr.splitlines()[1:-1] == [str(n) for n in range(11, 41)]  # the last that pip said
     assert failed.stderr.splitlines()[-1] == (
         "setup: could not install the packages of requirements.lock (exit 1, see above): is the network "
         "there? Run the same command again, what has come is kept"
@@ -138,7 +250,7 @@ def test_a_failed_install_is_told_and_tried_again(checkout: Checkout) -> None:
     checkout.write("pip-fails", "0")
     checkout.asked()
     assert checkout.setup().returncode == 0
-    assert checkout.asked() == [_LOCKED, _OURSELVES, _JVM]
+    assert checkout.asked() == [_LOCKED, _OURSELVES, _LOADED, _JVM]
 
 
 def test_a_proton_without_tls_is_built_anew(checkout: Checkout) -> None:
@@ -148,12 +260,10 @@ def test_a_proton_without_tls_is_built_anew(checkout: Checkout) -> None:
     assert done.returncode == 0
     assert "setup: qpid-proton has no TLS, building it anew" in done.stderr.splitlines()
     rebuild = (
-        f"{_PIP} --force-reinstall --no-deps --no-cache-dir --no-binary python-qpid-proton --require-hashes "
-        "-r ./.venv/inflight-setup-proton.txt"
+        f"{_PIP} install --no-cache-dir --force-reinstall --no-binary python-qpid-proton {_CHECKED} "
+        f"-r {_LISTS}/proton.txt"
     )
-    assert checkout.asked() == [_LOCKED, _OURSELVES, rebuild, _JVM]
-    block = (checkout.venv / "inflight-setup-proton.txt").read_text()
-    assert block == "python-qpid-proton==0.40.0 \\\n    --hash=sha256:aa\n"
+    assert checkout.asked() == [_LOCKED, _OURSELVES, rebuild, _LOADED, _JVM]
 
 
 def test_a_proton_that_stays_without_sasl_is_an_error(checkout: Checkout) -> None:
@@ -173,6 +283,16 @@ def test_an_interrupted_install_is_begun_anew(checkout: Checkout) -> None:
     assert "setup: making the environment .venv with Python" in done.stderr
     assert (checkout.venv / "bin" / "python").is_symlink()
     assert (checkout.venv / "bin" / "pip").exists()
+
+
+def test_interrupted_tools_are_begun_anew(checkout: Checkout) -> None:
+    """They share .venv with the rest, which is no longer what its stamp says; then they are brought again."""
+    checkout.setup("--dev")
+    (checkout.venv / "inflight-setup-halfway").touch()
+    checkout.write("requirements.lock", "")
+    done = checkout.setup("--dev")
+    assert "setup: making the environment .venv with Python" in done.stderr
+    assert not (checkout.venv / "inflight-setup-dev").exists()
 
 
 def test_all_that_is_missing_is_told_at_once(checkout: Checkout, bare_path: Path) -> None:
@@ -304,6 +424,35 @@ def test_a_newer_python_beside_an_old_one_is_found(checkout: Checkout, bare_path
     assert checkout.setup(path=str(bare_path), PYTHON="").stderr == "the set-up: -m deploy.setup\n"
 
 
+def test_a_step_that_takes_long_says_how_far_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Every so often, by what has come so far."""
+    monkeypatch.setattr(progress, "NEWS_SECONDS", 0.01)
+    growing = tmp_path / "growing"
+    growing.mkdir()
+    (growing / "half").write_bytes(bytes(3_000_000))
+    go_on = tmp_path / "go-on"
+    os.mkfifo(go_on)
+    with progress.Step("fetch it", ["cat", str(go_on)], tmp_path) as step:
+        thread = threading.Thread(target=step.finish, args=("fetched it", growing))
+        thread.start()
+        told = ""
+        while "\n" not in told:
+            told += capfd.readouterr().err
+        go_on.write_text("")
+        thread.join()
+    assert re.sub(r"\d+ s", "N s", told.splitlines()[0]) == "setup:   fetch it: N s, 3 MB so far"
+
+
+def test_a_step_that_is_left_is_ended(tmp_path: Path) -> None:
+    """Where fetching PySpark fails, nobody goes on to compile qpid-proton."""
+    step = progress.Step("wait", ["sleep", "600"], tmp_path)
+    with pytest.raises(KeyboardInterrupt), step:
+        raise KeyboardInterrupt
+    assert step.status == -signal.SIGTERM
+
+
 @pytest.mark.parametrize(
     ("variables", "command"),
     [
@@ -324,3 +473,21 @@ def test_make_demo_passes_its_variables_on(variables: list[str], command: str) -
         check=True,
     )
     assert told.stdout.splitlines()[-1].split() == command.split()
+
+
+@pytest.mark.parametrize(
+    ("target", "options"),
+    [("demo", ""), ("lock", ""), ("test", "--dev"), ("unit", "--dev"), ("lint", "--dev"), ("bench", "--dev")],
+)
+def test_only_who_tests_waits_for_the_tools(target: str, options: str) -> None:
+    """The demonstration starts without linters, type checkers and test runners."""
+    told = subprocess.run(
+        ["make", "-n", target],
+        cwd=_PROJECT,
+        env={"PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    (line,) = [line for line in told.stdout.splitlines() if "setup.sh" in line]
+    assert line.partition("setup.sh")[2].strip() == options

@@ -1,4 +1,4 @@
-"""requirements.lock says the same as pyproject.toml, and nothing of the machine it was made on."""
+"""The lock files say the same as pyproject.toml, and nothing of the machine they were made on."""
 
 from __future__ import annotations
 
@@ -11,25 +11,37 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 _PROJECT = Path(__file__).resolve().parents[3]
-_LOCK = (_PROJECT / "requirements.lock").read_text()
-_META = tomllib.loads((_PROJECT / "pyproject.toml").read_text())["project"]
-_ASKED = [*_META["dependencies"], *_META["optional-dependencies"]["dev"]]
+_RUN, _DEV = ((_PROJECT / f"requirements{kind}.lock").read_text() for kind in ("", "-dev"))
+_META = tomllib.loads((_PROJECT / "pyproject.toml").read_text())
+_GROUPS = _META["dependency-groups"]
+_ASKED = [(_RUN, asked) for asked in (*_META["project"]["dependencies"], *_GROUPS["build"])]
+_ASKED += [(_DEV, asked) for asked in _GROUPS["dev"]]
+_VERSION = r"^([\w.-]+)==(\S+)"
 
 
-@pytest.mark.parametrize("asked", _ASKED)
-def test_what_is_asked_for_is_locked(asked: str) -> None:
+@pytest.mark.parametrize(("lock", "asked"), _ASKED, ids=[asked for _, asked in _ASKED])
+def test_what_is_asked_for_is_locked(lock: str, asked: str) -> None:
     """A range that was changed without `make lock` is told here, before somebody's set-up differs."""
     requirement = Requirement(asked)
-    versions = dict(re.findall(r"^([\w.-]+)==(\S+)", _LOCK, re.MULTILINE))
+    versions = dict(re.findall(_VERSION, lock, re.MULTILINE))
     assert requirement.specifier.contains(versions[canonicalize_name(requirement.name)]), "run `make lock`"
 
 
-def test_every_locked_version_has_hashes() -> None:
+def test_the_tools_are_those_that_fit() -> None:
+    """What both files list they list in one version: the tools come on top of what is there."""
+    run, dev = (set(re.findall(_VERSION, lock, re.MULTILINE)) for lock in (_RUN, _DEV))
+    names = {name for name, _ in run}
+    assert {(name, version) for name, version in dev if name in names} <= run
+
+
+@pytest.mark.parametrize("lock", [_RUN, _DEV], ids=["run", "dev"])
+def test_every_locked_version_has_hashes(lock: str) -> None:
     """The set-up checks them: what is installed is what was locked."""
-    pins = re.findall(r"^[\w.-]+==.*?(?=^\S|\Z)", _LOCK, re.MULTILINE | re.DOTALL)
+    pins = re.findall(r"^[\w.-]+==.*?(?=^\S|\Z)", lock, re.MULTILINE | re.DOTALL)
     assert [pin.splitlines()[0] for pin in pins if "--hash=sha256:" not in pin] == []
 
 
-def test_the_lock_names_no_machine_and_no_registry() -> None:
+@pytest.mark.parametrize("lock", [_RUN, _DEV], ids=["run", "dev"])
+def test_the_lock_names_no_machine_and_no_registry(lock: str) -> None:
     """Neither a folder nor an index of whoever made it stands in the file."""
-    assert re.findall(r"https?://\S+|--(?:extra-)?index-url.*|--find-links.*|(?<=\s)/\S+", _LOCK) == []
+    assert re.findall(r"https?://\S+|--(?:extra-)?index-url.*|--find-links.*|(?<=\s)/\S+", lock) == []

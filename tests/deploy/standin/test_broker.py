@@ -9,6 +9,8 @@ import pytest
 from proton import Delivery
 from standin_clients import Clients, Requester, StandIn
 
+pytestmark = pytest.mark.slow
+
 if TYPE_CHECKING:
     from deploy.embedded.programs.artemis import Artemis
 

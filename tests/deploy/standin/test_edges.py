@@ -8,6 +8,8 @@ import pytest
 from proton import Delivery
 from standin_clients import Clients, Requester, StandIn
 
+pytestmark = pytest.mark.slow
+
 ACCEPTED, RELEASED = Delivery.ACCEPTED, Delivery.RELEASED
 _D = "org.apache.qpid.dispatch."
 

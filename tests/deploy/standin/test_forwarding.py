@@ -10,6 +10,8 @@ import pytest
 from proton import Delivery
 from standin_clients import Clients, Requester, StandIn
 
+pytestmark = pytest.mark.slow
+
 _LINK = "org.apache.qpid.dispatch.router.link"
 ACCEPTED, REJECTED, RELEASED, MODIFIED = (
     Delivery.ACCEPTED,

@@ -13,6 +13,8 @@ from standin_clients import Clients, Requester, StandIn
 from deploy.standin.flavours import FLAVOURS
 from deploy.standin.management import schema
 
+pytestmark = pytest.mark.slow
+
 CAPTURES = Path(__file__).parents[2] / "fixtures" / "captures"
 LINES = {"dispatch": "qdrouterd-1.19.0-line.json", "skupper": "skrouterd-main-2026-05-line.json"}
 

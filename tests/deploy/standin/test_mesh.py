@@ -6,8 +6,11 @@ import subprocess
 import sys
 from collections.abc import Callable
 
+import pytest
 from proton import Delivery
 from standin_clients import Clients, Requester, StandIn
+
+pytestmark = pytest.mark.slow
 
 ACCEPTED, RELEASED, MODIFIED = Delivery.ACCEPTED, Delivery.RELEASED, Delivery.MODIFIED
 

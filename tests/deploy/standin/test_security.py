@@ -13,6 +13,8 @@ from proton import ConnectionException
 from proton.utils import BlockingConnection
 from standin_clients import StandIn
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:

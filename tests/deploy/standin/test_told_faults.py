@@ -17,6 +17,8 @@ from standin_clients import Clients, Requester, StandIn
 from deploy.errors import Problem
 from deploy.standin.faults import control
 
+pytestmark = pytest.mark.slow
+
 ACCEPTED, REJECTED, RELEASED, MODIFIED = (
     Delivery.ACCEPTED,
     Delivery.REJECTED,

@@ -24,6 +24,8 @@ from standin_clients import StandIn
 from collectors.contract import telemetry
 from deploy.commands.status import command
 
+pytestmark = pytest.mark.slow
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

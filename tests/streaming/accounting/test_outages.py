@@ -17,6 +17,8 @@ from collectors.contract.records import SECOND_NS
 from collectors.contract.window_rows import WindowRow, decode_window
 from streaming.accounting import PathState
 
+pytestmark = pytest.mark.slow
+
 RULES = Rules(2 * SECOND_NS, 3 * SECOND_NS, 8 * SECOND_NS, 120 * SECOND_NS)
 HISTORIES = int(os.environ.get("INFLIGHT_EXAMPLES", "200"))  # a long search: INFLIGHT_EXAMPLES=5000
 

@@ -18,11 +18,14 @@ from streaming.spark import settings
 ROOT = Path(__file__).parents[3]
 # As on a worker of a cluster: no editable install, and none of what only the driver's machine has.
 ALONE = """
-import sys
+import os, sys
+from importlib.util import find_spec
+spark = os.path.dirname(*find_spec("pyspark").submodule_search_locations)
 sys.meta_path[:] = [m for m in sys.meta_path if "editable" not in repr(m)]
 for name in sys.argv[2:]:
     sys.modules[name] = None
 sys.path[:] = [sys.argv[1], *(p for p in sys.path if p.endswith("site-packages") or "/lib/python" in p)]
+sys.path.append(spark)
 import streaming.spark.processor, streaming.spark.submit
 assert streaming.spark.processor.__file__.startswith(sys.argv[1]), streaming.spark.processor.__file__
 """

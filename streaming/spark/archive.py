@@ -16,19 +16,16 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
-from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from streaming.accounting.bounds import AHEAD_NS
 from streaming.archive.layout import COLUMNS, DAILY, IDENTITY, LANDING
 from streaming.spark.checkpoint import hadoop
-from streaming.spark.detour import CAREFUL
-from streaming.spark.job import when
-from streaming.spark.kafka_options import kafka_options
+from streaming.spark.query import Query, Topics
 from streaming.spark.settings import JobSettings
 
 _log: Final = logging.getLogger("inflight.stream")
 
-ARCHIVE_QUERY: Final = "archive"
 _DATE: Final = "date"
 _COMPACT_SECONDS: Final = 1_800
 _FINISHED_SECONDS: Final = 7_200
@@ -36,22 +33,18 @@ _SETTLED_MS: Final = 600_000  # a landed file untouched for so long is whole
 _FILE_OPTIONS: Final = {"compression": "zstd"}
 
 
-def start_archive(spark: SparkSession, settings: JobSettings, *, careful: bool = False) -> StreamingQuery:
-    """Start the query that appends what comes on the windows topic to the landing folder.
+def archive_query(settings: JobSettings, folder: str) -> Query:
+    """Returns the query that appends what comes on the windows topic to the landing folder."""
 
-    With care it carries out one batch, the one that is planned, and ends.
-    """
-    access = kafka_options(settings.kafka)
-    reader = spark.readStream.format("kafka").options(**access).option("subscribe", settings.windows_topic)
-    reader = reader.option("startingOffsets", "earliest").option("failOnDataLoss", "false")
-    reader = reader.option("maxOffsetsPerTrigger", 200_000).options(**(CAREFUL if careful else {}))
-    rows = table(reader.load())
-    # One file for each date and trigger: the less to compact.
-    writer = rows.coalesce(1).writeStream.queryName(ARCHIVE_QUERY).outputMode("append")
-    writer = writer.trigger(**when(settings.archive_trigger_ms, careful=careful))
-    writer = writer.option("checkpointLocation", f"{settings.checkpoint.rstrip('/')}/{ARCHIVE_QUERY}")
-    writer = writer.format("parquet").partitionBy(_DATE).options(**_FILE_OPTIONS)
-    return writer.option("retention", "7d").start(f"{settings.archive}/{LANDING}")
+    def build(topics: Topics) -> DataStreamWriter:
+        source = topics.read(subscribe=settings.windows_topic, maxOffsetsPerTrigger=200_000)
+        # One file for each date and trigger: the less to compact.
+        writer = table(source).coalesce(1).writeStream.format("parquet").partitionBy(_DATE)
+        return writer.options(**_FILE_OPTIONS, retention="7d", path=f"{folder}/{LANDING}")
+
+    return Query(
+        name="archive", reads=(settings.windows_topic,), build=build, trigger_ms=settings.archive_trigger_ms
+    )
 
 
 def table(source: DataFrame) -> DataFrame:
@@ -71,7 +64,7 @@ def table(source: DataFrame) -> DataFrame:
     return rows.withColumn(_DATE, sql.to_date(sql.timestamp_seconds(seconds)))
 
 
-def keep_compact(spark: SparkSession, archive: str, stopping: Event) -> None:
+def keep_compact(archive: str, spark: SparkSession, stopping: Event) -> None:
     """Compact finished days, now and then, until `stopping` is set; failures are told and tried again."""
     while not stopping.wait(_COMPACT_SECONDS):
         # Revisions come for a quarter of an hour; what comes later still is taken in by the next round.

@@ -49,6 +49,7 @@ class Progress:
         self._lock = threading.Lock()
         self.batches: dict[str, int] = {}  # finished by query, in this process
         self.turns: dict[str, int] = {}  # the same, and times that there was nothing new
+        self._accounting: set[str] = set()  # names of queries
         self._lag = _gauge(registry, "stream_lag_seconds")
         self._state_rows = _gauge(registry, "stream_state_rows")
         self._state_bytes = _gauge(registry, "stream_state_bytes")
@@ -72,11 +73,16 @@ class Progress:
 
     def begin_accounting(self, query: str) -> None:
         """And those that only the accounting has."""
+        self._accounting.add(query)
         self._samples.labels(query)
         for reason in DEAD:
             self._dead.labels(query, reason)
         for reason in IGNORED:
             self._ignored.labels(query, reason)
+
+    def has_accounted(self) -> bool:
+        """Returns whether any query of the accounting has finished a batch."""
+        return not self._accounting.isdisjoint(self.batches)
 
     def restarted(self, query: str) -> None:
         self._restarts.labels(query).inc()

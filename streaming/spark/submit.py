@@ -20,6 +20,7 @@ from collectors.http.monitoring import ListenError
 from collectors.process.worker import Worker
 from streaming.spark import job, service, settings
 from streaming.spark.checkpoint import CheckpointError
+from streaming.spark.failures import UnfitError
 from streaming.spark.kafka_options import AccessError
 
 _log: Final = logging.getLogger("inflight.stream")
@@ -47,7 +48,7 @@ def main(arguments: list[str]) -> int:
     _show_to_workers(spark)
     try:
         service.serve(spark, told, stop)
-    except (CheckpointError, AccessError, ListenError, service.UnfitError) as error:
+    except (CheckpointError, AccessError, ListenError, UnfitError) as error:
         _log.error("%s", error)
         return _MISUSE
     finally:

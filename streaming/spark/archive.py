@@ -48,10 +48,10 @@ def archive_query(settings: JobSettings, folder: str) -> Query:
 
 
 def table(source: DataFrame) -> DataFrame:
-    """Window rows as they are archived; rows that are no JSON of ours are left out."""
+    """Returns window rows as they are archived; what is no JSON of ours is left out."""
     text = sql.col("value").cast("string").alias("row")
     columns = [
-        # Tried, as a cast of what is no number would end the query, again after each start.
+        # `try_cast`: a cast of what is no number would end the query, and again after each start.
         sql.get_json_object("row", place).try_cast(kind).alias(name)
         for name, (place, kind) in COLUMNS.items()
     ]
@@ -78,9 +78,9 @@ def keep_compact(archive: str, spark: SparkSession, stopping: Event) -> None:
 
 
 def compact(spark: SparkSession, archive: str, before: str, *, settled_ms: int = _SETTLED_MS) -> list[str]:
-    """Write each landed date before `before` (YYYY-MM-DD) as one sorted file; return those dates.
+    """Write each landed date before `before` (YYYY-MM-DD) as one sorted file; returns those dates.
 
-    A date that gained rows after it was compacted is done again. Landed files go only when the day is whole.
+    A date that got rows after it was compacted is done again. Landed files are deleted once the day is whole.
     """
     done = []
     for date in _dates(spark, f"{archive}/{LANDING}"):
@@ -131,7 +131,7 @@ def _files(spark: SparkSession, folder: str, settled_ms: int) -> list[str]:
 
 
 def _replace(spark: SparkSession, new: str, old: str) -> None:
-    """A reader between the two steps misses what was compacted before, and no landed file."""
+    """Put a folder in place of another; a reader between the two steps still finds the landed files."""
     files, source = hadoop(spark, new)
     _, target = hadoop(spark, old)
     files.delete(target, True)

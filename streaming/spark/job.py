@@ -20,7 +20,7 @@ from streaming.spark.lanes import Layout
 from streaming.spark.query import Query
 from streaming.spark.settings import JobSettings
 
-# Where it matters to us; what a cluster's administrator sets beside these stands.
+# Where it matters to us; what else a cluster's administrator sets stands.
 SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"

@@ -120,7 +120,7 @@ def test_state_of_an_earlier_program_is_gone_on_with(kept: dict[str, Any], name:
     told = kept[name]
     windows = {int(start): _bytes(blob) for start, blob in told["windows"].items()}
     store = Kept(_bytes(told["header"]), windows, [_bytes(batch) for batch in told["log"]])
-    shard = Shard(_RULES, store.header, patience=2)
+    shard = Shard(_RULES, store.header, log_batches=2)
     shard.replay(store.windows.get, store.log)
     following = [Input(0, place, at, b"p", _bytes(value)) for place, at, value in told["following"]]
     rows = go_on(shard, store, following)
@@ -134,7 +134,7 @@ def test_state_is_written_as_an_earlier_program_wrote_it(kept: dict[str, Any], n
     told = kept[name]
     before, _ = halves(name)
     store = Kept()
-    go_on(Shard(_RULES, patience=2), store, before)
+    go_on(Shard(_RULES, log_batches=2), store, before)
     assert store.header == _bytes(told["header"])
     assert [_text(batch) for batch in store.log] == told["log"]
     assert sorted(map(str, store.windows)) == sorted(told["windows"])
@@ -152,7 +152,7 @@ def write() -> None:
     found = {}
     for name in _HISTORIES:
         before, following = halves(name)
-        store, shard = Kept(), Shard(_RULES, patience=2)
+        store, shard = Kept(), Shard(_RULES, log_batches=2)
         go_on(shard, store, before)
         told = {
             "header": _text(store.header),

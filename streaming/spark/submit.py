@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
+import streaming
 from collectors.http.monitoring import ListenError
 from collectors.process.worker import Worker
 from streaming.spark import job, service, settings
@@ -66,8 +67,8 @@ def _end_with(parent: int) -> None:
 def _show_to_workers(spark: SparkSession) -> None:
     """Set the PYTHONPATH of the worker that Spark starts beside the driver: --py-files does not reach it."""
     environment = spark.sparkContext.environment
-    package = str(Path(settings.__file__).parents[1])
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, (package, environment.get("PYTHONPATH"))))
+    packages = str(Path(streaming.__file__).parents[1])
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, (packages, environment.get("PYTHONPATH"))))
 
 
 def _stop_on_signals(stop: threading.Event) -> None:

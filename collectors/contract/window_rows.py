@@ -29,6 +29,7 @@ VERSION: Final = 1
 
 # THE table of classes, in the order in which people read them: rows, counters, archive and metrics have one
 # field, series or column for each. Which class a message is in, streaming/accounting/classes.py decides.
+# Kept state tells a class by its place here: a new one goes to the end.
 Class = Literal["received", "refused", "lost", "unobserved"]
 CLASSES: Final[tuple[Class, ...]] = get_args(Class)
 

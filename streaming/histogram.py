@@ -46,7 +46,10 @@ class BadHistogram(ValueError):  # noqa: N818 -- it is the histogram that is bad
 
 
 def indexes(values_ns: Ints, extremes_ns: tuple[int, int] | None = None) -> Indexes:
-    """The bucket of each value; below 0 counts as 0, above an hour as an hour. Give extremes where known."""
+    """Returns the bucket of each value; below 0 counts as 0, above an hour as an hour.
+
+    `extremes_ns` are the least and the largest value, where these are known.
+    """
     if not values_ns.size:
         return _NONE
     return wide_indexes(values_ns, *(extremes_ns or (int(values_ns.min()), int(values_ns.max())))).astype(
@@ -55,7 +58,7 @@ def indexes(values_ns: Ints, extremes_ns: tuple[int, int] | None = None) -> Inde
 
 
 def wide_indexes(values_ns: Ints, least: int, most: int) -> Ints:
-    """The same in a new array of 64 bits, for who goes on to reckon with them."""
+    """Returns the same in a new array of 64 bits, to reckon with."""
     if least < 0 or most > HIGHEST_NS:
         values_ns = np.minimum(np.maximum(values_ns, 0), HIGHEST_NS)
     # The bits of a float64 are already a logarithmic layout: exponent, then the leading bits of the value.
@@ -68,20 +71,20 @@ def wide_indexes(values_ns: Ints, least: int, most: int) -> Ints:
 
 
 def index(value_ns: int) -> int:
-    """The bucket of one value."""
+    """Returns the bucket of one value."""
     value_ns = min(max(value_ns, 0), HIGHEST_NS)
     bucket = max(value_ns.bit_length() - 11, 0)
     return (bucket << 10) + (value_ns >> bucket)
 
 
 def highest(index: int) -> int:
-    """The greatest value of a bucket: what percentiles give, as in the hdrhistogram package."""
+    """Returns the greatest value of a bucket: what percentiles give, as in the hdrhistogram package."""
     bucket = max((index >> 10) - 1, 0)
     return ((index - (bucket << 10) + 1) << bucket) - 1
 
 
 def ranks(total: int, shares_above: Iterable[tuple[int, int]]) -> list[int]:
-    """For each share (over, of): the count of all less the whole part of that share, exactly; from 1."""
+    """Returns for each share (over, of) the rank: total less the whole part of that share, and at least 1."""
     return [max(total - total * over // of, 1) for over, of in shares_above]
 
 
@@ -96,7 +99,7 @@ class Histogram:
 
     @classmethod
     def of_pairs(cls, keys: Keys, counts: Ints) -> Histogram:
-        """Of pairs in ascending order of buckets."""
+        """Returns the histogram of such pairs, ascending by bucket."""
         found = cls()
         found._keys, found._counts = keys, counts
         return found
@@ -109,7 +112,7 @@ class Histogram:
         self._merge(found, np.ones(len(found), np.int64))
 
     def add(self, other: Histogram) -> None:
-        """Count what the other has counted."""
+        """Add the counts of another."""
         self._merge(*other.pairs())
 
     def _merge(self, keys: Keys, counts: Ints) -> None:
@@ -122,7 +125,10 @@ class Histogram:
         return int(self._counts.sum())
 
     def percentiles(self, shares_above: Iterable[tuple[int, int]]) -> list[int]:
-        """For each share (over, of): the highest value of the bucket that holds the value of that rank."""
+        """Returns for each share (over, of) the highest value of the bucket that holds that rank.
+
+        Raises ValueError if the histogram is empty.
+        """
         if not len(self._keys):
             raise ValueError("an empty histogram has no percentiles")
         reached = self._counts.cumsum()
@@ -130,25 +136,26 @@ class Histogram:
         return [highest(each) for each in self._keys[places].tolist()]
 
     def at_most(self, bound_ns: int) -> int:
-        """How many values are in buckets up to the bound's own."""
+        """Returns how many values are in buckets up to that of the bound."""
         keys, counts = self.pairs()
         last = int(indexes(np.asarray([bound_ns], np.int64))[0])
         return int(counts[: int(np.searchsorted(keys, last, "right"))].sum())
 
     def encode(self) -> str:
-        """HdrHistogram V2, compressed, base64."""
+        """Returns HdrHistogram V2, compressed, base64."""
         return as_text(squeezed(payloads(self._keys, self._counts, [0])[0]))
 
 
 def payloads(keys: Keys, counts: Ints, starts: Sequence[int]) -> list[bytes]:
-    """Several histograms, each as HdrHistogram V2 has it inside; number n has n × BUCKETS added to its keys.
+    """Returns several histograms, each as the payload of HdrHistogram V2.
 
-    Each reaches from its start to the next one's. Together they take little longer than one.
+    Histogram n is in `keys` from its start to the next one's, with n × BUCKETS added to each key. Together
+    they take little longer than one.
     """
     if not len(keys):
         return [b""] * len(starts)
-    # Before each count stands how many empty buckets there are, as a negative number; a single one is 0, and
-    # where there is none nothing stands there. In zigzag: a word's lowest bit is its sign.
+    # Before each count stands the number of empty buckets, negative; a single one is 0, and none is left out.
+    # In zigzag: a word's lowest bit is its sign.
     before = np.empty(len(keys), np.int64)
     np.subtract(keys[1:], keys[:-1], out=before[1:])
     for number, start in enumerate(starts):
@@ -156,14 +163,14 @@ def payloads(keys: Keys, counts: Ints, starts: Sequence[int]) -> list[bytes]:
             before[start] = keys[start] - number * BUCKETS + 1
     before += before
     before -= 3
-    before[before == 1] = 0  # and −1 is nothing
+    before[before == 1] = 0  # and −1 is left out
     ends = [*starts[1:], len(keys)]
     words = before, counts + counts
     return [_leb128(*(each[start:end] for each in words)) for start, end in zip(starts, ends, strict=True)]
 
 
 def squeezed(payload: bytes) -> bytes:
-    """HdrHistogram V2, compressed."""
+    """Returns a payload as HdrHistogram V2, compressed."""
     inner = _INNER.pack(_COOKIE_INNER, len(payload), 0, DIGITS, LOWEST_NS, HIGHEST_NS, 1.0)
     squeeze = zlib.compressobj(strategy=zlib.Z_HUFFMAN_ONLY)  # nothing repeats: looking for it takes time
     packed = squeeze.compress(inner + payload) + squeeze.flush()
@@ -171,12 +178,12 @@ def squeezed(payload: bytes) -> bytes:
 
 
 def as_text(data: bytes) -> str:
-    """What is squeezed, as it stands in rows and `.hlog` files."""
+    """Returns what `squeezed` gave as it stands in rows and `.hlog` files."""
     return base64.b64encode(data).decode("ascii")
 
 
 def summed(keys: Keys, counts: Ints) -> tuple[Keys, Ints]:
-    """Keys in any order, each once and ascending, with the sums of their counts."""
+    """Returns the keys, which may be in any order, each once and ascending, with the sums of their counts."""
     if not len(keys):
         return keys, counts
     order = keys.argsort(kind="stable")
@@ -189,7 +196,7 @@ def summed(keys: Keys, counts: Ints) -> tuple[Keys, Ints]:
 
 
 def decode(text: str) -> Histogram:
-    """The histogram in this text; BadHistogram where there is none of this layout."""
+    """Returns the histogram in this text. Raises BadHistogram where there is none of this layout."""
     try:
         data = base64.b64decode(text, validate=True)
     except ValueError as error:
@@ -198,7 +205,7 @@ def decode(text: str) -> Histogram:
 
 
 def expanded(data: bytes) -> bytes:
-    """The payload of what is squeezed; BadHistogram where it is none of this layout."""
+    """Returns the payload of what `squeezed` gave. Raises BadHistogram where it is none of this layout."""
     try:
         cookie, length = _OUTER.unpack_from(data)
         if cookie & ~0xF0 != _COOKIE_OUTER & ~0xF0 or length != len(data) - _OUTER.size:
@@ -216,12 +223,12 @@ def expanded(data: bytes) -> bytes:
 
 
 def of_payload(payload: bytes) -> Histogram:
-    """The histogram that it is of; BadHistogram where it is of none."""
+    """Returns the histogram of a payload. Raises BadHistogram where it is of none."""
     return _from_words(_unzigzag(_read_varints(np.frombuffer(payload, np.uint8))))
 
 
 def _leb128(before: Ints, counts: Ints) -> bytes:
-    """The words of two columns by turns, 7 bits to a byte; negative ones are left out.
+    """Returns the words of two columns by turns, 7 bits to a byte; negative ones are left out.
 
     Counts stay far below the 63 bits where HdrHistogram's ninth byte would differ.
     """
@@ -229,7 +236,7 @@ def _leb128(before: Ints, counts: Ints) -> bytes:
     longer += [2 * place + 1 for place in (counts >= _MORE).nonzero()[0].tolist()]
     if len(longer) > _FEW:
         return _long_leb128(np.column_stack((before, counts)).reshape(-1))
-    # Few are longer than a byte, and stand between slices of the others.
+    # Few words are longer than a byte; they stand between slices of the others.
     lowest = np.empty((len(counts), 2), np.uint8)
     lowest[:, 0], lowest[:, 1] = before, counts
     data, done = lowest.tobytes(), 0

@@ -1,4 +1,4 @@
-"""What a deployment needs, from what the benchmark measured."""
+"""What a deployment needs, computed from what the benchmark measured."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LEAST_PARTITIONS: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Cores that a steady load takes with a trigger of one second; `make bench NAME=streaming` fits them."""
+    """Cores that a steady load takes, at a trigger of one second; `make bench NAME=streaming` fits them."""
 
     fixed: float
     path: float
@@ -39,7 +39,7 @@ MEASURED: Final = Costs(fixed=0.36, path=0.00051, sample=0.0000015)
 
 
 def need(paths: int, rate: float, *, window_seconds: float, costs: Costs = MEASURED) -> Need:
-    """For so many paths with so many messages a second each."""
+    """Returns what so many paths need with `rate` messages a second each."""
     samples = paths * rate
     wanted = cores(paths, samples, costs)
     bytes_a_second = int(samples * SAMPLE_BYTES + paths * RECORDS_A_SECOND * RECORD_BYTES)
@@ -53,6 +53,6 @@ def need(paths: int, rate: float, *, window_seconds: float, costs: Costs = MEASU
 
 
 def cores(paths: int, samples: float, costs: Costs = MEASURED) -> int:
-    """For so many samples a second of all paths together, and room to catch up."""
+    """Returns the cores for so many samples a second of all paths together, with room to catch up."""
     busy = costs.fixed + paths * costs.path + samples * costs.sample
     return max(1, math.ceil(busy / costs.use))

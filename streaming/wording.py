@@ -12,7 +12,7 @@ WORDS: Final = (
 
 
 def seconds(duration_ns: int) -> str:
-    """As people say it: 0.8 s, 42 s, 3 min, 2 h."""
+    """Returns it as people say it: 0.8 s, 42 s, 3 min, 2 h."""
     whole = duration_ns // 10**9
     if whole < 1:
         return f"{duration_ns / 1e9:.1f} s"

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import threading
+import urllib.error
+import urllib.request
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from helpers import wait_until
 from kafka import KafkaProducer, TopicPartition
 from pyspark.sql import SparkSession
 
@@ -17,7 +21,8 @@ from collectors.contract.records import SECOND_NS
 from collectors.kafka.batches import BoundedConsumer
 from deploy.jvm import artifacts
 from streaming.accounting import Accountant
-from streaming.spark import job
+from streaming.spark import job, service
+from streaming.spark.settings import JobSettings
 
 RULES = Rules(5 * SECOND_NS, 10 * SECOND_NS, 60 * SECOND_NS, 900 * SECOND_NS)
 
@@ -102,3 +107,52 @@ def quick_session() -> Iterator[SparkSession]:
         yield session
     finally:
         session.stop()
+
+
+@contextmanager
+def running(
+    spark: SparkSession, settings: JobSettings, queries: service.MakeQueries = job.queries
+) -> Iterator[str]:
+    """The job as `inflight stream` runs it; the URL it serves."""
+    stop = threading.Event()
+    urls: list[str] = []
+    errors: list[BaseException] = []
+
+    def serve() -> None:
+        try:
+            service.serve(spark, settings, stop, urls.append, queries)
+        except BaseException as error:  # noqa: BLE001 -- told to the test
+            errors.append(error)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield wait_until(lambda: urls, 10, "the job's address")[0]
+    finally:
+        stop.set()
+        thread.join(30)
+    assert not errors
+    assert not thread.is_alive()
+
+
+def get(url: str) -> str:
+    """The body of the answer, which has to be a good one."""
+    with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310 -- our own server
+        return str(answer.read().decode())
+
+
+def metric(url: str, line: str) -> float:
+    """The value of the series that this line begins with."""
+    for text in get(f"{url}/metrics").splitlines():
+        if text.startswith(line):
+            return float(text.rsplit(" ", 1)[1])
+    return 0.0
+
+
+def not_ready(url: str) -> str:
+    """Why it is not."""
+    try:
+        get(f"{url}/-/ready")
+    except urllib.error.HTTPError as error:
+        return error.read().decode()
+    return ""

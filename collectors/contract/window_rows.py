@@ -6,7 +6,7 @@ Canonical JSON: keys sorted, no blanks, integers of ns. Two rows with the same i
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Final, Literal, TypedDict, cast
+from typing import Annotated, Any, Final, Literal, TypedDict, cast, get_args
 
 from collectors.contract import type_check
 from collectors.contract.records import Link, Role
@@ -27,13 +27,11 @@ from collectors.contract.untrusted_text import read_json
 
 VERSION: Final = 1
 
+# THE table of classes, in the order in which people read them: rows, counters, archive and metrics have one
+# field, series or column for each. Which class a message is in, streaming/accounting/classes.py decides.
+# Kept state tells a class by its place here: a new one goes to the end.
 Class = Literal["received", "refused", "lost", "unobserved"]
-CLASSES: Final[tuple[Class, ...]] = (
-    "received",
-    "refused",
-    "lost",
-    "unobserved",
-)  # `pending` in live rows too
+CLASSES: Final[tuple[Class, ...]] = get_args(Class)
 
 # Percentiles by their name in rows, with the share of messages above each as a fraction (over, of).
 PERCENTILES: Final[dict[str, tuple[int, int]]] = {
@@ -56,7 +54,7 @@ Packed = Annotated[str, MaxLength(1 << 20)]
 
 
 class Latency(TypedDict):
-    """Of received messages; a percentile is there only where count × (1 − q) ≥ 1."""
+    """Latencies of received messages; a percentile is there only where count × (1 − q) ≥ 1."""
 
     count: Count
     min_ns: SpanNs
@@ -68,7 +66,7 @@ class Latency(TypedDict):
 
 
 class Jitter(TypedDict):
-    """Of ipdv: percentiles are of its absolute value, the extremes are signed."""
+    """Figures of ipdv: percentiles are of its absolute value, the extremes are signed."""
 
     count: Count
     percentiles: Spans
@@ -101,7 +99,7 @@ class Member(TypedDict):
 
 
 class Named(TypedDict):
-    """What every row says of its path."""
+    """What each row says of its path."""
 
     v: Literal[1]
     mesh: Name
@@ -162,7 +160,7 @@ class LiveEnd(TypedDict):
 
 
 class LiveRow(Named):
-    """What is known now of a path's newest window with data; provisional, the last one wins."""
+    """What is known now of a path: of its newest window with data and all open ones. The last row wins."""
 
     at_ns: TimeNs  # the newest frontier of any of its ends
     window_start_ns: TimeNs
@@ -185,34 +183,34 @@ _ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure
 
 
 def encode(row: WindowRow | LiveRow) -> bytes:
-    """The row as canonical JSON."""
+    """Returns the row as canonical JSON."""
     return _ENCODER.encode(row).encode()
 
 
 def decode_window(data: bytes) -> WindowRow:
-    """ValueError where these bytes are no window row of this version."""
+    """Raises ValueError where these bytes are no window row of this version."""
     return check_window(_read(data))
 
 
 def decode_live(data: bytes) -> LiveRow:
-    """ValueError where these bytes are no live row of this version."""
+    """Raises ValueError where these bytes are no live row of this version."""
     return check_live(_read(data))
 
 
 def check_window(row: Any) -> WindowRow:
-    """The same row; ValueError where it is none, down to the last field."""
+    """Returns the same row. Raises ValueError where any of its fields is wrong, missing or unknown."""
     _WINDOW(row, "row")
     return cast("WindowRow", row)
 
 
 def check_live(row: Any) -> LiveRow:
-    """The same for a live row."""
+    """Does the same for a live row."""
     _LIVE(row, "row")
     return cast("LiveRow", row)
 
 
 def identity(row: WindowRow) -> tuple[str, int, int, str, int]:
-    """Rows that agree in it are repeats of one another."""
+    """Returns what tells rows apart: those that agree in it are repeats of one another."""
     return row["path"], row["window_start_ns"], row["window_ns"], row["rules"], row["revision"]
 
 

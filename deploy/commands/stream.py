@@ -58,20 +58,21 @@ def command(config_file: Path, heap: str, cores: int | None, **options: Any) -> 
 
     from streaming.spark import job, service  # noqa: PLC0415
     from streaming.spark.checkpoint import CheckpointError  # noqa: PLC0415
+    from streaming.spark.failures import OutOfMemoryError, UnfitError  # noqa: PLC0415
     from streaming.spark.kafka_options import AccessError  # noqa: PLC0415
 
     spark = job.session(parts.jars("spark"), local_heap=heap, master=f"local[{cores or '*'}]")
     stop_on_signals(stop)  # again: Spark has set a handler of its own
     try:
         service.serve(spark, settings, stop)
-    except (CheckpointError, AccessError, ListenError, service.UnfitError) as error:
+    except (CheckpointError, AccessError, ListenError, UnfitError) as error:
         raise Problem(str(error)) from None
     except (Py4JNetworkError, ConnectionError) as error:
         raise Problem(
             f"Spark's JVM has ended, for the reason it gave above or was killed: {type(error).__name__};"
             " a new start goes on from the checkpoint"
         ) from None
-    except service.OutOfMemoryError as error:
+    except OutOfMemoryError as error:
         if not stop.wait(_AGAIN_SECONDS):
             _log.error("%s; starting again", error)
             # As the same process, but new in all else: PySpark has no second JVM.

@@ -1,4 +1,4 @@
-"""What probes measured, made into windows that are final and add up. The contract is streaming/accounting.md.
+"""Makes final windows that add up from what probes measured. The contract is streaming/accounting.md.
 
 `PathState` is one path; `Accountant` is many, fed with the bytes of records as they come from Kafka or from
 a probe in the same process. Nothing here knows of Spark, Kafka or the clock.

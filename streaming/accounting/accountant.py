@@ -1,4 +1,7 @@
-"""Many paths in one process's memory: bytes of records in, rows and dead letters out. The job has shards."""
+"""The accounting of many paths in one process's memory: takes bytes of records, gives rows and dead letters.
+
+The Spark job has shards instead (streaming/shard).
+"""
 
 from __future__ import annotations
 
@@ -20,14 +23,14 @@ class DeadLetter(NamedTuple):
 
 
 class Fed(NamedTuple):
-    """What one record brought forth."""
+    """What one record made."""
 
     rows: list[bytes]  # of final windows, encoded
     dead_letter: DeadLetter | None
 
 
-class Shelf:
-    """Final windows of one path, squeezed, for a process that keeps all its state in memory."""
+class PackedWindows:
+    """The final windows of one path, packed: they are kept only for late revisions."""
 
     def __init__(self, state: PathState) -> None:
         self._state = state
@@ -35,7 +38,7 @@ class Shelf:
         state.keep_windows_with(self._take)
 
     def tidy(self) -> None:
-        """Put what changed onto the shelf, and throw away what is not needed any longer."""
+        """Pack what changed, and throw away what is not needed any longer."""
         for start in self._state.forgotten_windows():
             self._kept.pop(start, None)
         for start, data in self._state.dirty_windows().items():
@@ -47,20 +50,17 @@ class Shelf:
 
 
 class Accountant:
-    """Many paths by name, all in memory; a path begins when its first record comes.
-
-    `tidy` is to be called from time to time: then final windows are squeezed.
-    """
+    """Paths by name; one begins when its first record comes. `tidy` is to be called from time to time."""
 
     def __init__(self, rules_of: Callable[[str], Rules]) -> None:
         self._rules_of: Final = rules_of
         self._states: dict[str, PathState] = {}
-        self._shelves: dict[str, Shelf] = {}
+        self._packed: dict[str, PackedWindows] = {}
 
     def feed(self, value: bytes, append_ns: int, path: str | None = None) -> Fed:
-        """Take in a record's bytes; `path` is what its key says, where it has one.
+        """Take in a record's bytes; `path` is its key, where it has one.
 
-        Bad bytes raise nothing: they are a dead letter.
+        Bad bytes raise nothing: they become a dead letter.
         """
         try:
             record = record_codec.decode(value)
@@ -70,24 +70,24 @@ class Accountant:
         state = self._states.get(name)
         if state is None:
             state = self._states[name] = PathState(name, self._rules_of(name))
-            self._shelves[name] = Shelf(state)
+            self._packed[name] = PackedWindows(state)
         rows = state.apply(record, append_ns)
         rejected = state.rejection
         return Fed(rows, None if rejected is None else DeadLetter(rejected.reason, rejected.detail))
 
     def live(self) -> list[LiveRow]:
-        """A row for each path."""
+        """Returns a live row for each path."""
         found = (state.live() for _, state in sorted(self._states.items()))
         return [each for each in found if each is not None]
 
     def forget(self, before_append_ns: int) -> list[str]:
-        """Drop the paths of which nothing was taken by Kafka since; their names."""
+        """Drop the paths of which Kafka took nothing since then; returns their names."""
         gone = [name for name, state in self._states.items() if state.last_append_ns < before_append_ns]
         for name in gone:
-            del self._states[name], self._shelves[name]
+            del self._states[name], self._packed[name]
         return gone
 
     def tidy(self) -> None:
-        """Squeeze final windows, which are kept only for late revisions."""
-        for shelf in self._shelves.values():
-            shelf.tidy()
+        """Pack the final windows."""
+        for windows in self._packed.values():
+            windows.tidy()

@@ -1,4 +1,4 @@
-"""Which records the accounting does not take in, whatever else is known of the path."""
+"""Which records the accounting refuses, whatever is known of their path."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from streaming.accounting import bounds
 
 
 class Rejected(Exception):  # noqa: N818 -- it is the record that is rejected
-    """Why a record was not taken in, or not wholly."""
+    """The record was not taken in, or only its header was."""
 
     def __init__(self, reason: bounds.Reason, detail: str) -> None:
         super().__init__(f"{reason}: {detail}")
@@ -18,7 +18,7 @@ class Rejected(Exception):  # noqa: N818 -- it is the record that is rejected
 
 
 def check(record: Record, path: str, append_ns: int) -> None:
-    """Rejected where the record cannot be meant for this path or this time."""
+    """Raises Rejected where the record contradicts itself, or is of another path or of the future."""
     header = record.header
     if header.path != path:
         raise Rejected("alien", f"a record of path {header.path!r} came to path {path!r}")
@@ -26,7 +26,7 @@ def check(record: Record, path: str, append_ns: int) -> None:
         raise Rejected("alien", "`received` comes from a receiver, and names the stream")
     if header.kind == "ledger" and (header.role != "sender" or header.stream != header.run):
         raise Rejected("alien", "a `ledger` comes from the sender whose stream it is")
-    # In the senders' time, too: what an offset makes of it.
+    # An offset, which takes a receiver's times back into the senders', must not take them ahead either.
     offset_ns = min((pair.offset_ns - pair.bound_ns for pair in header.clock.values()), default=0)
     offset_ns = min(offset_ns, 0)
     allowed_ns = append_ns + bounds.AHEAD_NS + offset_ns
@@ -41,7 +41,7 @@ def check(record: Record, path: str, append_ns: int) -> None:
 
 
 def _newest_ns(record: Record, allowed_ns: int) -> int:
-    """The latest time it tells of; only more than that is allowed is told exactly."""
+    """Returns the latest time in the record: exactly if it is more than allowed, else an upper bound."""
     header, rows = record.header, record.received
     spans: tuple[Gap | Span, ...] = (*header.gaps, *header.unwatched)
     newest_ns = max([header.frontier_ns, *(span.to_ns for span in spans)])

@@ -1,37 +1,38 @@
-"""How long Kafka has been taking a path's records: its append time, without what it took none in."""
+"""A path's append time: how long Kafka has been taking its records, less the time in which it took none."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Final
 
-_PARTS: Final = 8  # of the time that an end may be silent: so much counts of a longer step
+_PARTS: Final = 8  # a longer step than this part of `gone_after_ns` counts as no more than that
 
 
 @dataclass(slots=True)
-class Passed:
-    """Goes on with the append times of records, by small steps only: ends write something each second.
+class AppendTime:
+    """Goes on by the steps between the append times of records, but by small ones only.
 
-    An outage of Kafka counts as no time, and nor do the steps of a broker's clock, forwards or back.
+    Ends write something each second. So an outage of Kafka counts as no time, and neither do the steps of a
+    broker's clock, forwards or back.
     """
 
     gone_after_ns: int
     now_ns: int = 0
-    appended_ns: int | None = None  # the last record
+    newest_ns: int | None = None  # append time of the newest record
     resumed_ns: int | None = None  # `now_ns` at the end of the last standstill
 
-    def record(self, append_ns: int) -> None:
-        """One that is no repeat was appended then."""
-        step_ns = 0 if self.appended_ns is None else append_ns - self.appended_ns
-        self.appended_ns = append_ns
+    def go_on(self, append_ns: int) -> None:
+        """Count the step to a record's append time; not to be called for repeats."""
+        step_ns = 0 if self.newest_ns is None else append_ns - self.newest_ns
+        self.newest_ns = append_ns
         if step_ns > 0:
             self.now_ns += min(step_ns, self.gone_after_ns // _PARTS)
             if step_ns >= self.gone_after_ns:
                 self.resumed_ns = self.now_ns
 
-    def is_resuming(self, for_ns: int) -> bool:
-        """Whether the last standstill has been over for less than that."""
-        return self.resumed_ns is not None and self.now_ns - self.resumed_ns < for_ns
+    def resumed_within(self, duration_ns: int) -> bool:
+        """Returns whether the last standstill ended less than that ago."""
+        return self.resumed_ns is not None and self.now_ns - self.resumed_ns < duration_ns
 
     def dump(self) -> list[Any]:
-        return [self.now_ns, self.appended_ns, self.resumed_ns]
+        return [self.now_ns, self.newest_ns, self.resumed_ns]

@@ -1,4 +1,4 @@
-"""What is measured of a window's messages: exact integer sums over times, with histograms of them."""
+"""Response and service latencies and jitter of a window: exact integer sums, and histograms."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from streaming.histogram import (
 Ints = NDArray[np.int64]
 Keys = NDArray[np.int32]
 
-MEASURES: Final = 3
-RESPONSE, SERVICE, JITTER = range(MEASURES)
-_STARTS: Final = [number * BUCKETS for number in range(MEASURES + 1)]  # of each measure's keys
+KINDS: Final = 3
+RESPONSE, SERVICE, JITTER = range(KINDS)
+_STARTS: Final = [kind * BUCKETS for kind in range(KINDS + 1)]  # of each kind's keys
 _CUTS: Final = np.asarray(_STARTS, np.int32)
 
 _LOW_BITS: Final = 16
@@ -39,7 +39,7 @@ _SPARSE: Final = 32  # counting over a range of so many buckets takes as long as
 
 
 class Totals:
-    """Count, extremes, sum and sum of squares as Python integers: squares of ns overflow 64 bits."""
+    """Count, extremes, sum and sum of squares, as Python integers: squares of ns overflow 64 bits."""
 
     __slots__ = ("count", "largest", "least", "squares", "total")
 
@@ -64,30 +64,30 @@ class Totals:
         return [self.count, self.least, self.largest, self.total, self.squares]
 
 
-class Measures:
-    """Response and service latencies and jitter; the last one's histogram is of its size, whatever its sign.
+class Latencies:
+    """Totals and histograms of the three kinds of times; jitter's histogram is of its absolute value.
 
-    The histograms are kept as one, those of number n with n × BUCKETS added to their keys: what takes time
-    is the number of arrays.
+    The histograms are kept as one, kind n with n × BUCKETS added to its keys: what takes time is the number
+    of arrays.
     """
 
-    __slots__ = ("_counts", "_keys", "_told", "of")
+    __slots__ = ("_counts", "_keys", "_packed", "totals")
 
     def __init__(self) -> None:
-        self.of = [Totals() for _ in range(MEASURES)]
+        self.totals = [Totals() for _ in range(KINDS)]
         self._keys: Keys = np.empty(0, np.int32)
         self._counts: Ints = np.empty(0, np.int64)
-        self._told: list[bytes] = []  # response and service as `figures` gave them, while they hold
+        self._packed: list[bytes] = []  # response and service as `for_row` packed them, while valid
 
     def record(self, times_ns: Ints, first: int = 0) -> None:
-        """A row of times for each of the measures from `first` on. The rows are used up."""
+        """Count times: a row for each kind from `first` on. The array is used as scratch space."""
         count = times_ns.shape[1]
         if not count:
             return
         least, largest = times_ns.min(axis=1).tolist(), times_ns.max(axis=1).tolist()
         size = max(*largest, -min(least))
         added, squares = sums(times_ns, size), _squares(times_ns, size)
-        for totals, *numbers in zip(self.of[first:], least, largest, added, squares, strict=False):
+        for totals, *numbers in zip(self.totals[first:], least, largest, added, squares, strict=False):
             totals.take(count, *numbers)
         last = JITTER - first
         if last < len(times_ns):
@@ -97,20 +97,20 @@ class Measures:
         self._count(found, first, [index(each) for each in least], [index(each) for each in largest])
 
     def _count(self, found: Ints, first: int, lowest: list[int], highest: list[int]) -> None:
-        """Count buckets, a row for each measure, between these. The array is used up."""
-        self._told = []
+        """Count buckets, a row for each kind, between its lowest and highest. Changes `found`."""
+        self._packed = []
         keys, counts, cuts = self._keys, self._counts, self._cuts()
-        low, high = [0] * MEASURES, [-1] * MEASURES  # of each measure, as keys
-        for number, (start, known, end) in enumerate(zip(_STARTS, cuts, cuts[1:], strict=False)):
-            row = number - first
+        low, high = [0] * KINDS, [-1] * KINDS  # of each kind, as keys
+        for kind, (start, known, end) in enumerate(zip(_STARTS, cuts, cuts[1:], strict=False)):
+            row = kind - first
             if 0 <= row < len(found):
-                low[number], high[number] = start + lowest[row], start + highest[row]
+                low[kind], high[kind] = start + lowest[row], start + highest[row]
             if known < end:
                 least, most = int(keys[known]), int(keys[end - 1])
-                low[number] = least if high[number] < 0 else min(low[number], least)
-                high[number] = max(high[number], most)
+                low[kind] = least if high[kind] < 0 else min(low[kind], least)
+                high[kind] = max(high[kind], most)
         widths = [last + 1 - begin for begin, last in zip(low, high, strict=True)]
-        places = [0, *itertools.accumulate(widths)]  # where each measure's range begins among all of them
+        places = [0, *itertools.accumulate(widths)]  # where each kind's part begins in the dense array
         if places[-1] > _SPARSE * found.size:
             found += np.asarray(_STARTS[first : first + len(found)])[:, None]
             fresh = found.reshape(-1).astype(np.int32)
@@ -119,34 +119,33 @@ class Measures:
             return
         shifts = [begin - place for begin, place in zip(low, places, strict=False)]
         rows = range(first, first + len(found))
-        found += np.asarray([[_STARTS[number] - shifts[number]] for number in rows])
+        found += np.asarray([[_STARTS[kind] - shifts[kind]] for kind in rows])
         dense = np.bincount(found.reshape(-1), minlength=places[-1])
         for shift, known, end in zip(shifts, cuts, cuts[1:], strict=False):
             if known < end:
                 dense[keys[known:end] - shift] += counts[known:end]
-        used = (dense != 0).nonzero()[0]  # of bits it finds them three times as fast
+        used = (dense != 0).nonzero()[0]  # of booleans it finds them three times as fast
         self._keys, self._counts = used.astype(np.int32), dense[used]
         cuts = used.searchsorted(places).tolist()
         for shift, begin, end in zip(shifts, cuts, cuts[1:], strict=False):
             self._keys[begin:end] += shift
 
     def _cuts(self) -> list[int]:
-        """Where each measure's keys begin, and where the last one's end."""
+        """Returns where each kind's keys begin, and where the last one's end."""
         cuts: list[int] = self._keys.searchsorted(_CUTS).tolist()
         return cuts
 
-    def histogram(self, number: int) -> Histogram:
-        """A measure's own."""
-        begin, end = self._cuts()[number : number + 2]
-        return Histogram.of_pairs(self._keys[begin:end] - np.int32(_STARTS[number]), self._counts[begin:end])
+    def histogram(self, kind: int) -> Histogram:
+        begin, end = self._cuts()[kind : kind + 2]
+        return Histogram.of_pairs(self._keys[begin:end] - np.int32(_STARTS[kind]), self._counts[begin:end])
 
-    def figures(self) -> tuple[Latency | None, Latency | None, dict[str, int]]:
-        """Response and service as a row has them, None where nothing was measured; jitter's percentiles."""
+    def for_row(self) -> tuple[Latency | None, Latency | None, dict[str, int]]:
+        """Returns response and service as a row has them, or None; and the percentiles of jitter."""
         *starts, end, _ = self._cuts()
         found = payloads(self._keys[:end], self._counts[:end], starts)
-        self._told = [squeezed(each) for each in found]
+        self._packed = [squeezed(each) for each in found]
         response, service, jitter = self._percentiles()
-        hdr_of_response, hdr_of_service = self._told
+        hdr_of_response, hdr_of_service = self._packed
         return (
             self._latency(RESPONSE, response, hdr_of_response),
             self._latency(SERVICE, service, hdr_of_service),
@@ -154,34 +153,34 @@ class Measures:
         )
 
     def _percentiles(self) -> list[dict[str, int]]:
-        """Of each measure; a bucket's end beyond its largest value is taken back to that."""
+        """Returns the percentiles of each kind: the upper end of a bucket, but at most the largest value."""
         names, wanted, before = [], [], 0
-        for number, measure in enumerate(self.of):
-            given = given_percentiles(measure.count)
-            names += [(number, name) for name in given]
-            wanted += [before + rank for rank in ranks(measure.count, given.values())]
-            before += measure.count
-        found: list[dict[str, int]] = [{} for _ in self.of]
+        for kind, totals in enumerate(self.totals):
+            given = given_percentiles(totals.count)
+            names += [(kind, name) for name in given]
+            wanted += [before + rank for rank in ranks(totals.count, given.values())]
+            before += totals.count
+        found: list[dict[str, int]] = [{} for _ in self.totals]
         if wanted:
             keys = self._keys[self._counts.cumsum().searchsorted(wanted)].tolist()
-            jitter = self.of[JITTER]
-            most = [max(measure.largest, 0) for measure in self.of]
+            jitter = self.totals[JITTER]
+            most = [max(totals.largest, 0) for totals in self.totals]
             most[JITTER] = max(abs(jitter.least), abs(jitter.largest))
-            for (number, name), key in zip(names, keys, strict=True):
-                found[number][name] = min(highest(key - _STARTS[number]), most[number])
+            for (kind, name), key in zip(names, keys, strict=True):
+                found[kind][name] = min(highest(key - _STARTS[kind]), most[kind])
         return found
 
-    def _latency(self, number: int, percentiles: dict[str, int], hdr: bytes) -> Latency | None:
-        measure = self.of[number]
-        count, total = measure.count, measure.total
+    def _latency(self, kind: int, percentiles: dict[str, int], hdr: bytes) -> Latency | None:
+        totals = self.totals[kind]
+        count, total = totals.count, totals.total
         if not count:
             return None
         # n × Σx² − (Σx)² over n² is the variance, exactly; the root is rounded down.
-        deviation = math.isqrt(count * measure.squares - total * total) // count
+        deviation = math.isqrt(count * totals.squares - total * total) // count
         return {
             "count": count,
-            "min_ns": measure.least,
-            "max_ns": measure.largest,
+            "min_ns": totals.least,
+            "max_ns": totals.largest,
             "mean_ns": rounded(total, count),
             "std_ns": deviation,
             "percentiles": percentiles,
@@ -189,16 +188,17 @@ class Measures:
         }
 
     def dump(self) -> tuple[list[list[int]], list[bytes], Keys, Ints]:
-        """Totals, the histograms that a row told as it has them, and the others' keys and counts."""
-        begin = self._cuts()[len(self._told)]
-        return [totals.dump() for totals in self.of], self._told, self._keys[begin:], self._counts[begin:]
+        """Returns totals; the histograms that a row has, packed as there; keys and counts of the others."""
+        begin = self._cuts()[len(self._packed)]
+        totals = [each.dump() for each in self.totals]
+        return totals, self._packed, self._keys[begin:], self._counts[begin:]
 
     @classmethod
-    def load(cls, numbers: list[list[int]], told: list[bytes], keys: Keys, counts: Ints) -> Measures:
+    def load(cls, totals: list[list[int]], packed: list[bytes], keys: Keys, counts: Ints) -> Latencies:
         found = cls()
-        found.of = [Totals(*each) for each in numbers]
-        found._told = told
-        pairs = [of_payload(expanded(each)).pairs() for each in told]
+        found.totals = [Totals(*each) for each in totals]
+        found._packed = packed
+        pairs = [of_payload(expanded(each)).pairs() for each in packed]
         own = [each.astype(np.int32) + start for (each, _), start in zip(pairs, _STARTS, strict=False)]
         found._keys = np.concatenate([*own, keys])
         found._counts = np.concatenate([*(each for _, each in pairs), counts])
@@ -206,17 +206,17 @@ class Measures:
 
 
 def given_percentiles(count: int) -> dict[str, tuple[int, int]]:
-    """Those that so many values have, with the share above each: at least one is above."""
+    """Returns those percentiles of so many values that have a value above them, with the share above each."""
     return {name: share for name, share in PERCENTILES.items() if count * share[0] >= share[1]}
 
 
 def rounded(total: int, count: int) -> int:
-    """The nearest whole number to the mean, halves upwards, for either sign."""
+    """Returns the whole number nearest to the mean, halves rounded up, for either sign."""
     return (2 * total + count) // (2 * count)
 
 
 def sums(rows: Ints, size: int) -> list[int]:
-    """Of each row, exactly; no value is larger than `size`, whatever its sign."""
+    """Returns the exact sum of each row; `size` is the largest absolute value."""
     if size * rows.shape[1] < _PLAIN:
         found: list[int] = rows.sum(axis=1).tolist()
         return found
@@ -224,7 +224,7 @@ def sums(rows: Ints, size: int) -> list[int]:
 
 
 def _squares(rows: Ints, size: int) -> list[int]:
-    """The sums of them."""
+    """Returns the exact sum of squares of each row."""
     if size * size * rows.shape[1] < _PLAIN:
         return _products(rows, rows)
     if (size >> _LOW_BITS) ** 2 * rows.shape[1] >= _PLAIN:

@@ -1,4 +1,4 @@
-"""What is known right now of the windows that are not final yet: provisional, and cheap to ask for."""
+"""The live row of a path: what is known now of the windows that are not final yet."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from collectors.contract.window_rows import LiveEnd, LiveRow
 from streaming.accounting import classes
 from streaming.accounting.ends import End
 from streaming.accounting.latencies import RESPONSE, given_percentiles, rounded, sums
-from streaming.accounting.members import Members
-from streaming.accounting.row import About
+from streaming.accounting.path_ends import PathEnds
+from streaming.accounting.row import PathInfo
 from streaming.accounting.window import Window
 from streaming.histogram import Histogram, highest, index, indexes, ranks
 
@@ -22,42 +22,43 @@ SUSPECT_AT_LEAST_NS: Final = SECOND_NS
 SUSPECT_TIMES: Final = 3  # the last final p99.9
 
 
-class Shown:
-    """Remembers what was counted of windows that did not change since."""
+class LiveFigures:
+    """Makes live rows; remembers what it counted of windows that have not changed since."""
 
     def __init__(self) -> None:
         self._counted: dict[int, tuple[int, dict[int, int]]] = {}  # sent, and pending by second
         self.last_received_ns: int | None = None
 
     def received(self, at_ns: int) -> None:
-        """A message, at that time."""
+        """Take in the time of an arrival."""
         if at_ns:
             self.last_received_ns = max(self.last_received_ns or 0, at_ns)
 
     def changed(self, start: int) -> None:
+        """Forget what was counted of that window."""
         self._counted.pop(start, None)
 
     def row(
         self,
-        about: About,
+        path: PathInfo,
         rules: Rules,
         windows: Sequence[Window],
-        members: Members,
+        ends: PathEnds,
         outage_since_ns: int | None,
         p999_ns: int,
     ) -> LiveRow:
-        living = members.living()
+        living = ends.living()
         receivers = [end.frontier_ns for end in living if end.role == "receiver"]
-        measured_ns = min(receivers, default=members.newest_ns)
+        measured_ns = min(receivers, default=ends.newest_ns)
         pending, newest = self._pending(windows)
         suspect_ns = measured_ns - max(SUSPECT_AT_LEAST_NS, SUSPECT_TIMES * p999_ns)
         start_ns = measured_ns - measured_ns % rules.window_ns if newest is None else newest.start_ns
         sent, own = (0, {}) if newest is None else self._count(newest)
         response, lower = ({}, []) if newest is None else _response(newest, own, measured_ns)
-        behind = [end.told_ns - end.oldest_due_ns for end in living if end.oldest_due_ns is not None]
+        behind = [end.own_frontier_ns - end.oldest_due_ns for end in living if end.oldest_due_ns is not None]
         return {
-            **about.named(),
-            "at_ns": max((end.told_ns for end in members.ends.values()), default=0),
+            **path.named(),
+            "at_ns": max((end.own_frontier_ns for end in ends.by_key.values()), default=0),
             "window_start_ns": start_ns,
             "window_ns": rules.window_ns,
             "sent": sent,
@@ -71,11 +72,11 @@ class Shown:
             "duplicate": 0 if newest is None else newest.counts["duplicate"],
             "response": response,
             "lower_bound": lower,
-            "ends": [_told(end) for end in sorted(living, key=lambda end: end.key)],
+            "ends": [_live_end(end) for end in sorted(living, key=lambda end: end.key)],
         }
 
     def _pending(self, windows: Sequence[Window]) -> tuple[dict[int, int], Window | None]:
-        """What did not arrive yet, by second, and the newest window with data."""
+        """Returns how many messages have not arrived yet, by second, and the newest window with data."""
         pending: dict[int, int] = {}
         newest: Window | None = None
         for window in windows:
@@ -89,12 +90,12 @@ class Shown:
     def _count(self, window: Window) -> tuple[int, dict[int, int]]:
         found = self._counted.get(window.start_ns)
         if found is None:
-            tally = classes.tally(window, 0)
-            found = self._counted[window.start_ns] = tally.sent, tally.lost_by_second
+            counted = classes.count_classes(window, 0)  # what is missing counts as lost: it is pending
+            found = self._counted[window.start_ns] = counted.sent, counted.lost_by_second
         return found
 
 
-def _told(end: End) -> LiveEnd:
+def _live_end(end: End) -> LiveEnd:
     return {
         "role": end.role,
         "name": end.name,
@@ -105,9 +106,10 @@ def _told(end: End) -> LiveEnd:
 
 
 def _response(window: Window, pending: dict[int, int], measured_ns: int) -> tuple[dict[str, int], list[str]]:
-    """Percentiles of what arrived and of what is missing since longer than a receiver's word is old.
+    """Returns percentiles of response latency, and the names of those that are lower bounds.
 
-    What is missing counts with its age: the true latency is at least that.
+    A message missing in a second that the receivers have measured counts with its age: its latency is at
+    least that.
     """
     ages = {
         measured_ns - (second + 1) * SECOND_NS: count
@@ -129,13 +131,13 @@ def _response(window: Window, pending: dict[int, int], measured_ns: int) -> tupl
         (sum_ns,) = sums(few[None, :], max(largest, -int(few[0])))
     else:
         samples.flush()
-        histogram = samples.measures.histogram(RESPONSE)
+        histogram = samples.latencies.histogram(RESPONSE)
         if ages:
             of_ages = indexes(np.fromiter(ages.keys(), np.int64)), np.fromiter(ages.values(), np.int64)
             histogram.add(Histogram.of_pairs(*of_ages))
         values = histogram.percentiles(given.values())
-        measure = samples.measures.of[RESPONSE]
-        largest, sum_ns = measure.largest, measure.total
+        totals = samples.latencies.totals[RESPONSE]
+        largest, sum_ns = totals.largest, totals.total
     largest = max(largest if received else 0, *ages, 0)
     found = {name: min(value, largest) for name, value in zip(given, values, strict=True)}
     found["max"] = largest

@@ -11,18 +11,18 @@ from streaming.accounting.window import TooMuch, Window
 Loader = Callable[[int], bytes | None]
 
 
-class Windows:
-    """By start. Final ones leave memory once they were dumped, where a loader brings them back."""
+class PathWindows:
+    """Windows by their start. With a loader, final ones leave memory once their bytes were taken."""
 
     def __init__(self, path: str, length_ns: int) -> None:
         self.path = path
         self.length_ns = length_ns
-        self.first_ns: int | None = None  # the first window there is a row of; None: none yet
-        self.next_ns = 0  # the next window to become final
-        self.kept_ns = 0  # the oldest final window still kept
-        self.revise: set[int] = set()  # final ones that may need a revision
+        self.first_ns: int | None = None  # start of the first window with a row; None: there is none
+        self.next_ns = 0  # start of the next window to become final
+        self.kept_ns = 0  # start of the oldest final window that is kept
+        self.revise: set[int] = set()  # starts of final ones that may need a revision
         self.loader: Loader | None = None
-        self._at_hand: dict[int, Window] = {}
+        self._in_memory: dict[int, Window] = {}
         self._changed: set[int] = set()
         self._forgotten: list[int] = []
 
@@ -30,60 +30,60 @@ class Windows:
         return time_ns - time_ns % self.length_ns
 
     def open(self) -> list[Window]:
-        """Those that are not final, in no order."""
+        """Returns the windows that are not final, in no order."""
         if self.first_ns is None:
-            return list(self._at_hand.values())
-        return [window for start, window in self._at_hand.items() if start >= self.next_ns]
+            return list(self._in_memory.values())
+        return [window for start, window in self._in_memory.items() if start >= self.next_ns]
 
     def holds(self, start: int) -> bool:
-        """Whether anything is known of an open window."""
-        return start in self._at_hand
+        """Returns whether anything is known of that open window."""
+        return start in self._in_memory
 
     def too_old(self, start: int) -> str | None:
-        """What samples of a window that cannot change any longer are counted as."""
+        """Returns the counter for samples of that window if it cannot change any longer, else None."""
         if self.first_ns is None or start >= self.kept_ns:
             return None
         return "before_start" if start < self.first_ns else "beyond_horizon"
 
     def to_change(self, start: int) -> Window:
-        """A window whose data are about to change."""
+        """Returns a window whose data are about to change. Raises TooMuch where too many are open."""
         if self.first_ns is not None and start < self.next_ns:
             window = self.final(start)
             remember_classes(window)
             self.revise.add(start)
-        elif start in self._at_hand:
-            window = self._at_hand[start]
-        elif len(self._at_hand) >= bounds.WINDOWS and len(self.open()) >= bounds.WINDOWS:
+        elif start in self._in_memory:
+            window = self._in_memory[start]
+        elif len(self._in_memory) >= bounds.WINDOWS and len(self.open()) >= bounds.WINDOWS:
             raise TooMuch("windows", f"more than {bounds.WINDOWS} windows at a time")
         else:
-            window = self._at_hand[start] = Window(start)
+            window = self._in_memory[start] = Window(start)
         self._changed.add(start)
         return window
 
     def final(self, start: int) -> Window:
-        """A final window that is still kept."""
-        window = self._at_hand.get(start)
+        """Returns a final window that is still kept."""
+        window = self._in_memory.get(start)
         if window is None:
-            window = self._at_hand[start] = self._load(start)
+            window = self._in_memory[start] = self._load(start)
         return window
 
     def close_next(self) -> Window:
-        """The next window, final from now on."""
+        """Returns the next window, which is final from now on."""
         start = self.next_ns
         self.next_ns += self.length_ns
         self._changed.add(start)
-        return self._at_hand.setdefault(start, Window(start))
+        return self._in_memory.setdefault(start, Window(start))
 
     def begin(self, start: int) -> list[Window]:
-        """Set the first window; what is known of earlier ones is given back and forgotten."""
+        """Set the first window; returns the earlier ones, which are forgotten."""
         self.first_ns = self.next_ns = self.kept_ns = start
-        before = [self._at_hand.pop(each) for each in list(self._at_hand) if each < start]
+        before = [self._in_memory.pop(each) for each in list(self._in_memory) if each < start]
         self._forgotten += [window.start_ns for window in before]
         self._changed -= {window.start_ns for window in before}
         return before
 
     def leap(self, start: int) -> None:
-        """Pass over windows that nothing is known of."""
+        """Go on with a later window; nothing is known of those between."""
         self.forget_before(self.next_ns)
         self.next_ns = self.kept_ns = start
 
@@ -91,7 +91,7 @@ class Windows:
         while self.kept_ns < kept_ns:
             start = self.kept_ns
             self._forgotten.append(start)
-            self._at_hand.pop(start, None)
+            self._in_memory.pop(start, None)
             self._changed.discard(start)
             self.revise.discard(start)
             self.kept_ns += self.length_ns
@@ -100,12 +100,12 @@ class Windows:
         self._changed.add(start)
 
     def take_changed(self) -> dict[int, bytes]:
-        """What changed since this was last asked, as bytes."""
-        found = {start: state_codec.dump_window(self._at_hand[start]) for start in sorted(self._changed)}
+        """Returns the windows that changed since the last call, as bytes by start."""
+        found = {start: state_codec.dump_window(self._in_memory[start]) for start in sorted(self._changed)}
         self._changed.clear()
         if self.loader is not None and self.first_ns is not None:
-            for start in [each for each in self._at_hand if each < self.next_ns]:
-                del self._at_hand[start]
+            for start in [each for each in self._in_memory if each < self.next_ns]:
+                del self._in_memory[start]
         return found
 
     def take_forgotten(self) -> list[int]:
@@ -120,10 +120,10 @@ class Windows:
         self.loader = loader
         self.first_ns, self.next_ns, self.kept_ns, revise, starts = raw
         self.revise = set(revise)
-        self._at_hand = {start: self._load(start) for start in starts}
+        self._in_memory = {start: self._load(start) for start in starts}
 
     def forget_kept(self, raw: list[Any], length_ns: int) -> None:
-        """All windows of state that is not gone on with."""
+        """Forget all windows that dumped state speaks of, made by other rules with windows of that length."""
         _, next_ns, kept_ns, _, starts = raw
         self._forgotten = [*range(kept_ns, next_ns, length_ns), *starts]
 
@@ -137,6 +137,6 @@ class Windows:
 
 
 def remember_classes(window: Window) -> None:
-    """Before a final window may change for the first time: what moves are told against."""
+    """Keep the classes as of revision 0, which moves are counted against; before a final window changes."""
     if window.origin is None:
         window.origin = classes.segments(window, window.blind_ns)

@@ -1,20 +1,20 @@
-"""The row of a window: what is known of it, counted."""
+"""The row of a window, from what is known of its messages and ends."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from collectors.config.paths import Rules
 from collectors.contract import window_rows
 from collectors.contract.records import SECOND_NS, UNSENT_REASONS, Header
 from collectors.contract.window_rows import CLASSES, ClockState, Jitter, Named, Slowest, WindowRow
 from streaming.accounting import classes
-from streaming.accounting.classes import Tally
+from streaming.accounting.classes import ClassCounts
 from streaming.accounting.latencies import JITTER
-from streaming.accounting.members import View
+from streaming.accounting.outage import OpenOutages, outage
+from streaming.accounting.path_ends import Coverage
 from streaming.accounting.window import Window
 
 # What a row may be flagged with, and whether that makes a number in it doubtful.
@@ -30,8 +30,8 @@ FLAGS: Final[dict[str, bool]] = {
 
 
 @dataclass(slots=True)
-class About:
-    """What a path's newest record says of the path."""
+class PathInfo:
+    """What the newest record of a path says of the path itself."""
 
     mesh: str
     path: str
@@ -43,7 +43,7 @@ class About:
     receivers: int
 
     @classmethod
-    def of(cls, header: Header) -> About:
+    def of(cls, header: Header) -> PathInfo:
         return cls(
             header.mesh,
             header.path,
@@ -67,60 +67,82 @@ class About:
         }
 
 
-@dataclass(slots=True)
-class Outages:
-    """Carried from window to window: since when a stream's messages did not arrive."""
+class NewestInfo:
+    """What the newest record of a path says of it; found out when it is asked for, as that is rare."""
 
-    since_ns: dict[str, int]
+    __slots__ = ("_header", "_info")
 
-    def end(self, streams: Iterable[str]) -> None:
-        for stream in streams:
-            self.since_ns.pop(stream, None)
+    def __init__(self) -> None:
+        self._info: PathInfo | None = None
+        self._header: Header | None = None
+
+    def take(self, header: Header) -> None:
+        """Take in the path's next record."""
+        self._header = header
+
+    def info(self) -> PathInfo | None:
+        """Returns None before the first record."""
+        if self._header is not None:
+            self._info, self._header = PathInfo.of(self._header), None
+        return self._info
+
+    def dump(self) -> list[Any] | None:
+        info = self.info()
+        return None if info is None else [getattr(info, name) for name in PathInfo.__slots__]
+
+    def load(self, raw: list[Any] | None) -> None:
+        self._info = None if raw is None else PathInfo(*raw)
 
 
-def final(about: About, rules: Rules, window: Window, view: View, outages: Outages | None) -> WindowRow:
-    """The window's row, with revision 0; `outages` is given, and brought on, where it is."""
+def final_row(
+    path: PathInfo, rules: Rules, window: Window, coverage: Coverage, outages: OpenOutages | None
+) -> WindowRow:
+    """Returns the window's row, always with revision 0.
+
+    `outages` are given where the window becomes final: they are brought up to date, and what is fixed then is
+    set in the window. For a revision they are None.
+    """
     samples, counts = window.samples, window.counts
     samples.flush()
-    tally = classes.tally(window, view.blind_ns)
-    _count_detached(tally, view)
-    outage_ns, moves = _undelivered(window, rules, view, tally, outages)
+    counted = classes.count_classes(window, coverage.blind_ns)
+    _count_detached(counted, coverage)
+    outage_ns, moves = _undelivered(window, rules, coverage, counted, outages)
     if outages is not None:
-        # Of a sender that is there no more nothing is missing any longer.
-        outages.end(outages.since_ns.keys() - view.lives.keys() - window.cells.keys())
+        # An outage ends with its sender.
+        outages.end(outages.since_ns.keys() - coverage.lives.keys() - window.cells.keys())
         window.outage_since_ns = min(outages.since_ns.values(), default=None)
-        window.clock = _clock(window, view)
-    told = [cell.told for cells in window.cells.values() for cell in cells.values() if cell.told]
+        window.clock = _clock(window, coverage)
+    ledgers = [cell.ledger for cells in window.cells.values() for cell in cells.values() if cell.ledger]
     unsent: dict[str, int] = {
-        reason: sum(each.unsent.get(reason, 0) for each in told) for reason in UNSENT_REASONS
+        reason: sum(each.unsent.get(reason, 0) for each in ledgers) for reason in UNSENT_REASONS
     }
-    flags = _flags(about, window, view, tally)
-    response, service, jitter = samples.measures.figures()
+    flags = _flags(path, window, coverage, counted)
+    response, service, jitter = samples.latencies.for_row()
     return {
-        **about.named(),
+        **path.named(),
         "window_start_ns": window.start_ns,
         "window_ns": rules.window_ns,
         "rules": rules.hash(),
         "revision": 0,
         "complete": not any(FLAGS[flag] for flag in flags),
         "flags": flags,
-        "sent": tally.sent,
-        "classes": dict(zip(CLASSES, tally.classes, strict=True)),
-        "refused": {name: tally.missing.get(name, 0) for name in classes.REFUSALS},
-        "lost": {name: tally.missing.get(name, 0) for name in classes.LOSSES},
-        "lost_detached": tally.lost_detached,
-        "received_though_refused": tally.received_though_refused,
+        "sent": counted.sent,
+        "classes": dict(zip(CLASSES, counted.by_class, strict=True)),
+        "refused": {name: counted.missing.get(name, 0) for name in classes.REFUSALS},
+        "lost": {name: counted.missing.get(name, 0) for name in classes.LOSSES},
+        "lost_detached": counted.lost_detached,
+        "received_though_refused": counted.received_though_refused,
         "moves": moves,
         "late": counts["late"],
         "duplicate": counts["duplicate"],
         "redelivered": counts["redelivered"],
         "reordered": counts["reordered"],
         "foreign": counts["foreign"],
-        "unexpected": tally.unexpected,
+        "unexpected": counted.unexpected,
         "negative": samples.negative,
-        "due": sum(each.due for each in told),
+        "due": sum(each.due for each in ledgers),
         "unsent": unsent,
-        "sent_bytes": sum(each.body_bytes for each in told),
+        "sent_bytes": sum(each.body_bytes for each in ledgers),
         "received_bytes": counts["received_bytes"],
         "response": response,
         "service": service,
@@ -131,62 +153,62 @@ def final(about: About, rules: Rules, window: Window, view: View, outages: Outag
         "clock": _clock_state(window.clock),
         "slowest": _slowest(samples.slowest),
         "routes": dict(window.routes),
-        "members": [{"role": end.role, "name": end.name, "run": end.run} for end in view.members],
+        "members": [{"role": end.role, "name": end.name, "run": end.run} for end in coverage.members],
     }
 
 
 def _undelivered(
-    window: Window, rules: Rules, view: View, tally: Tally, outages: Outages | None
+    window: Window, rules: Rules, coverage: Coverage, counted: ClassCounts, outages: OpenOutages | None
 ) -> tuple[int, dict[str, int]]:
-    """The longest outage, and what moved between classes since revision 0: mostly there is neither."""
-    if not tally.classes[classes.LOST] and not tally.classes[classes.REFUSED] and window.origin is None:
+    """Returns the longest outage and the moves since revision 0; mostly there is neither."""
+    if not counted.by_class[classes.LOST] and not counted.by_class[classes.REFUSED] and window.origin is None:
         if outages is not None:
             covered = (
                 name for name, cells in window.cells.items() if any(map(classes.covered_to, cells.values()))
             )
             outages.end(covered)
         return 0, {}
-    parts = classes.segments(window, view.blind_ns)
+    parts = classes.segments(window, coverage.blind_ns)
     moves = {} if window.origin is None else classes.all_moves(window.origin, parts)
-    return _outage(window, rules, view, parts, outages), moves
+    return _longest_outage(window, rules, coverage, parts, outages), moves
 
 
 def digest(text: bytes) -> str:
-    """Tells whether a row, told with revision 0, is other than the one before."""
+    """Returns what differs where two rows of revision 0 differ."""
     return hashlib.blake2b(text, digest_size=8).hexdigest()
 
 
-def _count_detached(tally: Tally, view: View) -> None:
-    for second, count in tally.lost_by_second.items():
+def _count_detached(counted: ClassCounts, coverage: Coverage) -> None:
+    for second, count in counted.lost_by_second.items():
         start_ns = second * SECOND_NS
-        if any(first < start_ns + SECOND_NS and last > start_ns for first, last in view.detached):
-            tally.lost_detached += count
+        if any(first < start_ns + SECOND_NS and last > start_ns for first, last in coverage.detached):
+            counted.lost_detached += count
 
 
-def _flags(about: About, window: Window, view: View, tally: Tally) -> list[str]:
+def _flags(path: PathInfo, window: Window, coverage: Coverage, counted: ClassCounts) -> list[str]:
     flags = set(window.flags)
-    if view.senders < about.senders or view.receivers < about.receivers:
+    if coverage.senders < path.senders or coverage.receivers < path.receivers:
         flags.add("members_missing")
-    if view.sender_gap or tally.unledgered:
+    if coverage.sender_gap or counted.unledgered:
         flags.add("ledger_incomplete")
-    if view.blind_ns > window.start_ns:
+    if coverage.blind_ns > window.start_ns:
         flags.add("receiver_gap")
-    if tally.classes[classes.UNOBSERVED]:
+    if counted.by_class[classes.UNOBSERVED]:
         flags.add("unobserved")
-    if tally.unexpected:
+    if counted.unexpected:
         flags.add("unexpected")
-    receivers = [end for end in view.members if end.role == "receiver"]
+    receivers = [end for end in coverage.members if end.role == "receiver"]
     if any(stream not in end.clock for stream in window.cells for end in receivers):
         flags.add("clock_unknown")
     return sorted(flags)
 
 
-def _outage(
+def _longest_outage(
     window: Window,
     rules: Rules,
-    view: View,
+    coverage: Coverage,
     parts: dict[str, dict[int, classes.Ints]],
-    outages: Outages | None,
+    outages: OpenOutages | None,
 ) -> int:
     longest = 0
     window_end_ns = window.start_ns + rules.window_ns
@@ -194,25 +216,19 @@ def _outage(
         sending = [second for second in cells if len(parts[stream][second])]
         if not sending:
             continue
-        life = view.lives.get(stream)
+        life = coverage.lives.get(stream)
         start_ns = max(window.start_ns, life.start_ns if life else min(sending) * SECOND_NS)
         end_ns = min(window_end_ns, (max(sending) + 1) * SECOND_NS)
-        found = classes.outage(cells, classes.joined(parts[stream]), start_ns, end_ns)
+        found = outage(cells, parts[stream], start_ns, end_ns)
         longest = max(longest, found.longest_ns)
-        if outages is None:
-            continue
-        if found.since_ns is None:
-            outages.since_ns.pop(stream, None)
-        elif found.delivered:
-            outages.since_ns[stream] = found.since_ns
-        else:
-            outages.since_ns.setdefault(stream, found.since_ns)
+        if outages is not None:
+            outages.go_on(stream, found)
     return longest
 
 
-def _clock(window: Window, view: View) -> tuple[int, int] | None:
-    """Of the pairs of a receiver and a stream in the window, that with the largest bound."""
-    pairs = [end.clock[stream] for end in view.members for stream in window.cells if stream in end.clock]
+def _clock(window: Window, coverage: Coverage) -> tuple[int, int] | None:
+    """Returns offset and bound of the pair of a receiver and a stream with the largest bound."""
+    pairs = [end.clock[stream] for end in coverage.members for stream in window.cells if stream in end.clock]
     return max(pairs, key=lambda pair: (pair[1], abs(pair[0]), pair[0]), default=None)
 
 
@@ -220,29 +236,32 @@ def _clock_state(clock: tuple[int, int] | None) -> ClockState | None:
     return None if clock is None else {"offset_ns": clock[0], "bound_ns": clock[1]}
 
 
-def _slowest(told: tuple[str, int, int] | None) -> Slowest | None:
-    return None if told is None else {"stream": told[0], "seq": told[1], "response_ns": told[2]}
+def _slowest(found: tuple[str, int, int] | None) -> Slowest | None:
+    return None if found is None else {"stream": found[0], "seq": found[1], "response_ns": found[2]}
 
 
 def _stalled(window: Window) -> int:
-    """Seconds in which a sender had messages due and sent none."""
+    """Returns the time of seconds in which a sender had messages due and sent none."""
     stalled = {
         second
         for cells in window.cells.values()
         for second, cell in cells.items()
-        if cell.told is not None and cell.told.due and not len(cell.told.first) and not len(cell.runs.table)
+        if cell.ledger is not None
+        and cell.ledger.due
+        and not len(cell.ledger.first)
+        and not len(cell.received.table)
     }
     return len(stalled) * SECOND_NS
 
 
 def _jitter(window: Window, percentiles: dict[str, int]) -> Jitter | None:
-    measure = window.samples.measures.of[JITTER]
-    if not measure.count:
+    totals = window.samples.latencies.totals[JITTER]
+    if not totals.count:
         return None
     return {
-        "count": measure.count,
+        "count": totals.count,
         "percentiles": percentiles,
-        "max_ns": measure.largest,
-        "min_ns": measure.least,
+        "max_ns": totals.largest,
+        "min_ns": totals.least,
         "rfc3550_ns": window.rfc3550_ns,
     }

@@ -1,4 +1,4 @@
-"""The latencies of a window's messages, each counted once."""
+"""What was measured of the messages of a window, each counted when it first arrived."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from typing import Final
 import numpy as np
 
 from collectors.contract.records import Ints, Received
-from streaming.accounting.latencies import JITTER, MEASURES, RESPONSE, SERVICE, Measures
+from streaming.accounting.latencies import JITTER, KINDS, RESPONSE, SERVICE, Latencies
 
 _FEW: Final = 1_024  # rows that are sorted whenever somebody looks, rather than counted each time
 _FLUSH_AT: Final = 8_192  # rows kept as they came; counting many at once costs little more than counting few
 
 
 class Samples:
-    """Measures of first arrivals. Rows wait until somebody asks, so that small records cost little."""
+    """Samples of first arrivals; they wait until figures are asked for, so that small records cost little."""
 
     __slots__ = (
         "_waiting",
         "_waiting_count",
         "last_received_ns",
-        "measures",
+        "latencies",
         "negative",
         "slowest",
     )
 
     def __init__(self) -> None:
-        self.measures = Measures()
+        self.latencies = Latencies()
         self.negative = 0
         self.last_received_ns = 0
         self.slowest: tuple[str, int, int] | None = None  # stream, number, response
@@ -35,9 +35,10 @@ class Samples:
 
     @property
     def count(self) -> int:
-        return self.measures.of[RESPONSE].count + self._waiting_count
+        return self.latencies.totals[RESPONSE].count + self._waiting_count
 
     def add(self, stream: str, rows: Received) -> None:
+        """Take in rows of first arrivals of one stream; there is at least one."""
         arrived_ns = np.add(rows.from_start_ns, rows.service_ns, dtype=np.int64)
         newest_ns = rows.start_ns + int(arrived_ns.max())
         self.last_received_ns = max(self.last_received_ns, newest_ns)
@@ -47,8 +48,8 @@ class Samples:
             self.flush()
 
     def few_responses(self) -> Ints | None:
-        """All response latencies where they are few; None: they were, or are better, counted by `flush`."""
-        if self.measures.of[RESPONSE].count or self._waiting_count > _FEW:
+        """Returns all response latencies if they are few, or None: then `flush` counts them cheaper."""
+        if self.latencies.totals[RESPONSE].count or self._waiting_count > _FEW:
             return None
         found = np.empty(self._waiting_count, np.int64)
         if self._waiting:
@@ -57,13 +58,13 @@ class Samples:
         return found
 
     def flush(self) -> None:
-        """Count what waits; to be called before `measures`, `negative` or `slowest` are read."""
+        """Count what waits; to be called before `latencies`, `negative` or `slowest` are read."""
         waiting = self._waiting
         if not waiting:
             return
         count, self._waiting, self._waiting_count = self._waiting_count, [], 0
         rows = [rows for _, rows in waiting]
-        times_ns = np.empty((MEASURES, count), np.int64)
+        times_ns = np.empty((KINDS, count), np.int64)
         response, service, ipdv = times_ns
         np.concatenate([each.delay_ns for each in rows], out=response)
         np.concatenate([each.service_ns for each in rows], out=service)
@@ -71,20 +72,21 @@ class Samples:
         response += service
         worst = int(response.argmax())
         if self.slowest is None or int(response[worst]) > self.slowest[2]:
-            stream, number = _named(waiting, worst)
+            stream, number = _message_at(waiting, worst)
             self.slowest = stream, number, int(response[worst])
-        measures = self.measures
+        latencies = self.latencies
         if all(each.present is None for each in rows):
-            measures.record(times_ns)
+            latencies.record(times_ns)
         else:
             has_ipdv = np.concatenate([each.has_ipdv for each in rows])
-            measures.record(times_ns[JITTER:, has_ipdv], JITTER)
-            measures.record(times_ns[:JITTER])
-        if min(measures.of[RESPONSE].least, measures.of[SERVICE].least) < 0:
+            latencies.record(times_ns[JITTER:, has_ipdv], JITTER)
+            latencies.record(times_ns[:JITTER])
+        if min(latencies.totals[RESPONSE].least, latencies.totals[SERVICE].least) < 0:
             self.negative += int(np.count_nonzero((service < 0) | (response < 0)))
 
 
-def _named(waiting: list[tuple[str, Received]], place: int) -> tuple[str, int]:
+def _message_at(waiting: list[tuple[str, Received]], place: int) -> tuple[str, int]:
+    """Returns stream and number of the message at that place of all rows, one after the other."""
     for stream, rows in waiting:
         if place < rows.size:
             return stream, rows.base + int(rows.from_base[place])

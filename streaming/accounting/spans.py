@@ -1,4 +1,4 @@
-"""Stretches of time, kept short and in order."""
+"""Lists of [from, to) in ns: gaps, detachments, times that somebody watched."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ Spans = list[tuple[int, int]]
 
 
 def add(spans: Spans, more: Iterable[tuple[int, int]], limit: int) -> None:
-    """Put in some [from, to), joined with what they touch; beyond the limit the closest become one."""
+    """Add spans, joined with what they touch. Of more than `limit` the closest are taken together."""
     more = [(from_ns, to_ns) for from_ns, to_ns in more if from_ns < to_ns]
     if not more:
         return
@@ -23,7 +23,7 @@ def add(spans: Spans, more: Iterable[tuple[int, int]], limit: int) -> None:
 
 
 def union(spans: Iterable[tuple[int, int]]) -> Spans:
-    """The same time as disjoint spans, ascending."""
+    """Returns the same time as disjoint spans, ascending."""
     found: Spans = []
     for start, end in sorted(spans):
         if found and start <= found[-1][1]:
@@ -34,7 +34,7 @@ def union(spans: Iterable[tuple[int, int]]) -> Spans:
 
 
 def uncovered(spans: Iterable[tuple[int, int]], start_ns: int, end_ns: int) -> Spans:
-    """What of [start, end) is in none of the spans."""
+    """Returns what of [start, end) is in none of the spans."""
     found: Spans = []
     for first, last in union(spans):
         if last <= start_ns:
@@ -50,6 +50,6 @@ def uncovered(spans: Iterable[tuple[int, int]], start_ns: int, end_ns: int) -> S
 
 
 def forget(spans: Spans, before_ns: int) -> None:
-    """Drop what ended before."""
+    """Drop the spans that ended before that time."""
     if spans and spans[0][1] < before_ns:
         spans[:] = [span for span in spans if span[1] >= before_ns]

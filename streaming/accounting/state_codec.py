@@ -11,16 +11,16 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from streaming.accounting.latencies import Measures
-from streaming.accounting.number_runs import Runs
-from streaming.accounting.window import Cell, Told, Window
+from streaming.accounting.latencies import Latencies
+from streaming.accounting.number_ranges import NumberRanges
+from streaming.accounting.window import Cell, SecondLedger, Window
 
 VERSION: Final = 8
 _HEAD: Final = struct.Struct("<2sBxI")
 _MAGIC: Final = b"IF"
 _ENCODER: Final = json.JSONEncoder(separators=(",", ":"))
 _WAY_OUT: Final = "begin a new checkpoint, which is rebuilt from Kafka"
-_LARGE: Final = 255  # in a byte: the number stands among the large ones
+_LARGE: Final = 255  # in a byte: the number itself stands among the large ones
 
 
 class BadState(ValueError):  # noqa: N818 -- it is the state that is bad
@@ -28,7 +28,7 @@ class BadState(ValueError):  # noqa: N818 -- it is the state that is bad
 
 
 class _Arrays:
-    """Arrays one after the other, told apart by lengths that are kept elsewhere."""
+    """Arrays one after the other; their lengths are kept in the JSON."""
 
     def __init__(self) -> None:
         self.parts: list[bytes] = []
@@ -38,7 +38,7 @@ class _Arrays:
         return len(array)
 
     def put_small(self, array: NDArray[Any]) -> int:
-        """Numbers most of which fit into a byte; how many do not."""
+        """Put numbers of which most fit into a byte; returns how many do not."""
         small = np.minimum(array, _LARGE).astype(np.uint8)
         self.put(small, "u1")
         return self.put(array[small == _LARGE], "<i8")
@@ -69,7 +69,7 @@ class _Reader:
 
 @contextmanager
 def undamaged(what: str) -> Iterator[None]:
-    """BadState for whatever is raised by the way: bytes may be damaged anywhere."""
+    """Raises BadState for whatever is raised within: bytes may be damaged anywhere."""
     try:
         yield
     except BadState:
@@ -84,7 +84,7 @@ def pack(meta: Any, arrays: bytes = b"") -> bytes:
 
 
 def unpack(data: bytes) -> tuple[Any, int]:
-    """What was packed, and where its arrays begin; BadState where this version cannot tell."""
+    """Returns what was packed, and where its arrays begin. Raises BadState if this version cannot read it."""
     try:
         magic, version, length = _HEAD.unpack_from(data)
     except struct.error:
@@ -109,7 +109,7 @@ def dump_window(window: Window) -> bytes:
     arrays = _Arrays()
     samples = window.samples
     samples.flush()
-    measures = _dump_measures(arrays, samples.measures)
+    latencies = _dump_latencies(arrays, samples.latencies)
     cells = {
         stream: [[second, *_dump_cell(arrays, cell)] for second, cell in of_stream.items()]
         for stream, of_stream in window.cells.items()
@@ -122,7 +122,7 @@ def dump_window(window: Window) -> bytes:
         }
     meta = [
         window.start_ns,
-        [measures, samples.negative, samples.last_received_ns, samples.slowest],
+        [latencies, samples.negative, samples.last_received_ns, samples.slowest],
         cells,
         *(window.counts, window.rfc3550_ns, window.routes, window.clock),
         *(sorted(window.flags), window.revision, window.blind_ns),
@@ -132,6 +132,7 @@ def dump_window(window: Window) -> bytes:
 
 
 def load_window(data: bytes) -> Window:
+    """Raises BadState where the bytes are damaged or of another version."""
     with undamaged("a kept window"):
         return _load_window(data)
 
@@ -142,8 +143,8 @@ def _load_window(data: bytes) -> Window:
     start_ns, measured, cells, *rest = meta
     window = Window(start_ns)
     samples = window.samples
-    measures, samples.negative, samples.last_received_ns, slowest = measured
-    samples.measures = _load_measures(reader, *measures)
+    latencies, samples.negative, samples.last_received_ns, slowest = measured
+    samples.latencies = _load_latencies(reader, *latencies)
     samples.slowest = None if slowest is None else tuple(slowest)
     for stream, items in cells.items():
         window.cells[stream] = {second: _load_cell(reader, *item) for second, *item in items}
@@ -162,41 +163,38 @@ def _load_window(data: bytes) -> Window:
     return window
 
 
-def _dump_measures(arrays: _Arrays, measures: Measures) -> list[Any]:
-    numbers, told, keys, counts = measures.dump()
+def _dump_latencies(arrays: _Arrays, latencies: Latencies) -> list[Any]:
+    totals, packed, keys, counts = latencies.dump()
     steps = keys.copy()
     steps[1:] -= keys[:-1]
-    lengths = [arrays.put_bytes(each) for each in told]
-    return [numbers, lengths, len(keys), arrays.put_small(steps), arrays.put_small(counts)]
+    lengths = [arrays.put_bytes(each) for each in packed]
+    return [totals, lengths, len(keys), arrays.put_small(steps), arrays.put_small(counts)]
 
 
-def _load_measures(
-    reader: _Reader, numbers: Any, lengths: list[int], buckets: int, far: int, many: int
-) -> Measures:
-    told = [reader.get_bytes(each) for each in lengths]
+def _load_latencies(
+    reader: _Reader, totals: Any, lengths: list[int], buckets: int, far: int, many: int
+) -> Latencies:
+    packed = [reader.get_bytes(each) for each in lengths]
     keys = reader.get_small(buckets, far).cumsum().astype(np.int32)
-    return Measures.load(numbers, told, keys, reader.get_small(buckets, many))
+    return Latencies.load(totals, packed, keys, reader.get_small(buckets, many))
 
 
 def _dump_cell(arrays: _Arrays, cell: Cell) -> list[Any]:
-    table, told = cell.runs.table, cell.told
+    table, ledger = cell.received.table, cell.ledger
     arrays.put(table.reshape(-1), "<i8")
-    if told is None:
+    if ledger is None:
         return [len(table), None]
-    arrays.put(told.first, "<i8")
-    arrays.put(told.length, "<i8")
-    count = arrays.put(told.outcome, "u1")
-    return [
-        len(table),
-        [told.revision, count, told.due, told.unsent, told.body_bytes],
-    ]
+    arrays.put(ledger.first, "<i8")
+    arrays.put(ledger.length, "<i8")
+    count = arrays.put(ledger.outcome, "u1")
+    return [len(table), [ledger.revision, count, ledger.due, ledger.unsent, ledger.body_bytes]]
 
 
-def _load_cell(reader: _Reader, runs: int, raw: list[Any] | None) -> Cell:
-    cell = Cell(Runs(reader.get(runs, "<i8", 4)))
+def _load_cell(reader: _Reader, ranges: int, raw: list[Any] | None) -> Cell:
+    cell = Cell(NumberRanges(reader.get(ranges, "<i8", 4)))
     if raw is not None:
         revision, count, due, unsent, body_bytes = raw
         first, length = reader.get(count, "<i8"), reader.get(count, "<i8")
         outcome = reader.get(count, "u1")
-        cell.told = Told(revision, first, length, outcome, due, unsent, body_bytes)
+        cell.ledger = SecondLedger(revision, first, length, outcome, due, unsent, body_bytes)
     return cell

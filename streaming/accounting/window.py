@@ -1,4 +1,4 @@
-"""What is known of the messages sent in one window: ledgers, received numbers, and the sums beside them."""
+"""What is known of the messages sent in one window: ledgers, received numbers, and what is summed up."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from collectors.contract.records import FLAG_REDELIVERED, FLAG_REORDERED, Header, Ledger, Received
 from streaming.accounting import bounds, ledgers
 from streaming.accounting.admission import Rejected
-from streaming.accounting.number_runs import END, FIRST, Runs
+from streaming.accounting.number_ranges import END, FIRST, NumberRanges
 from streaming.accounting.samples import Samples
 
 Ints = NDArray[np.int64]
@@ -21,12 +21,12 @@ COUNTS: Final = ("duplicate", "redelivered", "reordered", "late", "foreign", "re
 
 
 class TooMuch(Rejected):
-    """A record that would take a window beyond its bounds."""
+    """The rows of a record would take a window beyond its bounds."""
 
 
 @dataclass(slots=True)
-class Told:
-    """A sender's ledger of one second, in its highest revision."""
+class SecondLedger:
+    """A sender's ledger of one second, in its highest revision: outcomes by ranges of numbers."""
 
     revision: int
     first: Ints
@@ -45,8 +45,8 @@ class Told:
 class Cell:
     """One stream's messages of one send second."""
 
-    runs: Runs = field(default_factory=Runs)
-    told: Told | None = None
+    received: NumberRanges = field(default_factory=NumberRanges)
+    ledger: SecondLedger | None = None
 
 
 _NEW: Final = Cell()
@@ -62,12 +62,12 @@ class Window:
     routes: dict[str, int] = field(default_factory=dict)
     flags: set[str] = field(default_factory=set)
 
-    # Of the final window, fixed at revision 0; -1: it is not final yet.
-    revision: int = -1
-    blind_ns: int = 0  # seconds before were not wholly observed, when the newest row was made
+    # Of a final window:
+    revision: int = -1  # of its newest row; -1: it is not final yet
+    blind_ns: int = 0  # seconds that begin before were not wholly observed, as of the newest row
     outage_since_ns: int | None = None
-    clock: tuple[int, int] | None = None  # offset and bound, of the largest bound
-    origin: dict[str, dict[int, Ints]] | None = None  # classes as of revision 0, kept once it may change
+    clock: tuple[int, int] | None = None  # offset and bound, as of revision 0
+    origin: dict[str, dict[int, Ints]] | None = None  # classes as of revision 0, once they may change
     digest: str = ""  # of the newest row
 
     def cell(self, stream: str, second: int) -> Cell:
@@ -81,14 +81,14 @@ class Window:
             found = of_stream[second] = Cell()
         return found
 
-    def receive(self, header: Header, rows: Received) -> None:
-        """Count a receiver's rows; TooMuch leaves the window as it was."""
+    def take_samples(self, header: Header, rows: Received) -> None:
+        """Count a receiver's rows. Raises TooMuch and changes nothing where they are beyond the bounds."""
         if not rows.size:
             return
         cell = self.cell(header.stream, header.second)
-        run = rows.contiguous
-        _bounded(cell, rows, run)
-        fresh = cell.runs.add(rows, run)
+        one_range = rows.contiguous
+        _check_bounds(cell, rows, one_range)
+        fresh = cell.received.add(rows, one_range)
         counts = self.counts
         counts["received_bytes"] += header.body_bytes
         flagged = rows.flags.any()
@@ -98,7 +98,7 @@ class Window:
             counts["duplicate"] += len(fresh) - int(np.count_nonzero(fresh))
             rows = rows.only(fresh)
         self.rfc3550_ns = max(self.rfc3550_ns, header.rfc3550_ns)
-        self._routes(header.routes)
+        self._count_routes(header.routes)
         if not rows.size:
             return
         if flagged:
@@ -107,22 +107,22 @@ class Window:
             counts["late"] += rows.size
         self.samples.add(header.stream, rows)
 
-    def tell(self, header: Header, rows: Ledger) -> None:
-        """Take in a ledger, unless a higher revision is known; TooMuch leaves the window as it was."""
-        known = self.cells.get(header.stream, {}).get(header.second, _NEW).told
+    def take_ledger(self, header: Header, rows: Ledger) -> None:
+        """Take in a ledger, unless a higher revision is known. Raises TooMuch as `take_samples` does."""
+        known = self.cells.get(header.stream, {}).get(header.second, _NEW).ledger
         if known is not None:
             if known.revision > header.revision:
                 return
-            rows = ledgers.over(rows, Ledger(known.first, known.length, known.outcome))
+            rows = ledgers.merged(rows, Ledger(known.first, known.length, known.outcome))
         if (
             len(rows.first_seq)
             and int(rows.first_seq[-1] + rows.length[-1] - rows.first_seq[0]) > bounds.NUMBERS
         ):
             raise TooMuch("numbers", f"a ledger over more than {bounds.NUMBERS} numbers in one second")
-        if len(rows.first_seq) > bounds.RUNS:
-            raise TooMuch("runs", f"a ledger of more than {bounds.RUNS} pieces in one second")
+        if len(rows.first_seq) > bounds.NUMBER_RANGES:
+            raise TooMuch("runs", f"a ledger of more than {bounds.NUMBER_RANGES} pieces in one second")
         cell = self.cell(header.stream, header.second)
-        cell.told = Told(
+        cell.ledger = SecondLedger(
             header.revision,
             rows.first_seq,
             rows.length,
@@ -132,25 +132,27 @@ class Window:
             header.body_bytes,
         )
 
-    def _routes(self, routes: Mapping[str, int]) -> None:
+    def _count_routes(self, routes: Mapping[str, int]) -> None:
         for route, count in routes.items():
             known = route in self.routes or len(self.routes) < bounds.ROUTES
             name = route if known else "other"
             self.routes[name] = self.routes.get(name, 0) + count
 
 
-def _bounded(cell: Cell, rows: Received, run: tuple[int, int] | None) -> None:
-    if run is not None:
-        low, high = run[0], run[1] - 1
+def _check_bounds(cell: Cell, rows: Received, one_range: tuple[int, int] | None) -> None:
+    if one_range is not None:
+        low, high = one_range[0], one_range[1] - 1
     else:
         low, high = rows.base + int(rows.from_base.min()), rows.base + int(rows.from_base.max())
-    table = cell.runs.table
+    table = cell.received.table
     if len(table):
         low, high = min(low, int(table[0, FIRST])), max(high, int(table[-1, END]))
-    told = cell.told
-    if told is not None and len(told.first):
-        low, high = min(low, int(told.first[0])), max(high, int(told.first[-1]))
+    ledger = cell.ledger
+    if ledger is not None and len(ledger.first):
+        low, high = min(low, int(ledger.first[0])), max(high, int(ledger.first[-1]))
     if high - low > bounds.NUMBERS:
         raise TooMuch("numbers", f"a number {high - low} away from others of the same second")
-    if len(table) + rows.size > bounds.RUNS and len(table) > bounds.RUNS // 2:
-        raise TooMuch("runs", f"numbers received in more than {bounds.RUNS // 2} pieces in one second")
+    if len(table) + rows.size > bounds.NUMBER_RANGES and len(table) > bounds.NUMBER_RANGES // 2:
+        raise TooMuch(
+            "runs", f"numbers received in more than {bounds.NUMBER_RANGES // 2} pieces in one second"
+        )

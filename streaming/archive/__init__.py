@@ -1,1 +1,1 @@
-"""Final rows as Parquet: where they are, and the way back; nothing of Spark."""
+"""Final rows as Parquet: where they are kept, and how they are read. Nothing here knows of Spark."""

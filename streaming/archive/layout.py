@@ -1,15 +1,17 @@
-"""Where the archive keeps what; writer and readers share it."""
+"""The archive's folders and columns, which its writer and its readers share."""
 
 from __future__ import annotations
 
 from typing import Final
 
+from collectors.contract.window_rows import CLASSES
+
 LANDING: Final = "landing"
 DAILY: Final = "daily"
 IDENTITY: Final = ("path", "window_start_ns", "window_ns", "rules", "revision")
 
-# Columns that questions are asked by; `row` holds everything, exactly as it was.
-COLUMNS: Final = {
+# Columns that questions are asked by: place in the row, type. `row` holds everything, exactly as it was.
+COLUMNS: Final[dict[str, tuple[str, str]]] = {
     "path": ("$.path", "string"),
     "mesh": ("$.mesh", "string"),
     "window_start_ns": ("$.window_start_ns", "bigint"),
@@ -18,10 +20,7 @@ COLUMNS: Final = {
     "revision": ("$.revision", "int"),
     "complete": ("$.complete", "boolean"),
     "sent": ("$.sent", "bigint"),
-    "received": ("$.classes.received", "bigint"),
-    "refused": ("$.classes.refused", "bigint"),
-    "lost": ("$.classes.lost", "bigint"),
-    "unobserved": ("$.classes.unobserved", "bigint"),
+    **{name: (f"$.classes.{name}", "bigint") for name in CLASSES},
     "p50_ns": ("$.response.percentiles['50']", "bigint"),
     "p99_ns": ("$.response.percentiles['99']", "bigint"),
     "max_ns": ("$.response.max_ns", "bigint"),

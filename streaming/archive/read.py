@@ -1,4 +1,4 @@
-"""The archive read back, with no Spark: rows of a path and a time, each once."""
+"""Reads the archive: rows of a path and a time, each once."""
 
 from __future__ import annotations
 
@@ -16,10 +16,14 @@ from streaming.archive.layout import COLUMNS, DAILY, IDENTITY, LANDING
 
 _log: Final = logging.getLogger("inflight.archive")
 _DAY_NS: Final = 86_400_000_000_000
+_TYPES: Final = {"string": pa.string(), "bigint": pa.int64(), "int": pa.int32(), "boolean": pa.bool_()}
+_SCHEMA: Final = pa.schema(
+    [*((name, _TYPES[kind]) for name, (_, kind) in COLUMNS.items()), ("row", pa.string())]
+)
 
 
 class ArchiveError(Exception):
-    """There is no archive there, or it cannot be read."""
+    """The folder is no archive, or cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,7 @@ class Question:
 
 
 def read(archive: str, question: Question) -> Iterator[dict[str, Any]]:
-    """Rows by path and window, a day at a time; ArchiveError where there is nothing to read."""
+    """Yields rows by path and window, a day at a time. Raises ArchiveError where there is no archive."""
     try:
         files, root = fs.FileSystem.from_uri(archive) if "://" in archive else (fs.LocalFileSystem(), archive)
         there = files.get_file_info([f"{root}/{LANDING}", f"{root}/{DAILY}"])
@@ -73,9 +77,9 @@ def _day(files: Any, root: str, date: str, question: Question) -> Iterator[dict[
             if not info.path.endswith(".parquet"):
                 continue
             try:
-                table = ds.dataset(info.path, filesystem=files, format="parquet").to_table(
-                    columns=[*COLUMNS, "row"], filter=condition
-                )
+                # With the schema given, a column that an older file does not have is null in its rows.
+                data = ds.dataset(info.path, _SCHEMA, filesystem=files, format="parquet")
+                table = data.to_table(columns=[*COLUMNS, "row"], filter=condition)
             except (pa.ArrowInvalid, OSError) as error:
                 # A file that is being written has no footer yet; its rows are in Kafka still.
                 _log.warning("%s is left out: %s", info.path, str(error)[:200])

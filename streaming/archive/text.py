@@ -9,24 +9,25 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
+from collectors.contract.window_rows import CLASSES
+
 Basis = Literal["response", "service"]
 
 CSV_COLUMNS: Final = (
     *("path", "mesh", "window_start", "window_seconds", "revision", "complete"),
-    *("sent", "received", "refused", "lost", "unobserved"),
+    *("sent", *CLASSES),
     *("p50_seconds", "p90_seconds", "p95_seconds", "p99_seconds", "p99.9_seconds", "max_seconds"),
 )
-_COUNTED: Final = ("revision", "sent", "received", "refused", "lost", "unobserved")
 _PERCENTILES: Final = ("50", "90", "95", "99", "99.9")
 
 
 def moment(time_ns: int) -> str:
-    """In UTC, to the second: windows start at whole ones."""
+    """Returns it in UTC, to the second: windows start at whole ones."""
     return datetime.fromtimestamp(time_ns // 1_000_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def as_csv(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """With a line of names; latencies are received less intended; nothing where nothing was received."""
+    """Yields lines, the first one of names; latencies are of response, empty if nothing was received."""
     yield _line(CSV_COLUMNS)
     for row in rows:
         response = json.loads(row["row"])["response"] or {}
@@ -34,7 +35,8 @@ def as_csv(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         yield _line(
             [
                 *(row["path"], row["mesh"], moment(row["window_start_ns"]), row["window_ns"] / 1e9),
-                *(row["revision"], str(row["complete"]).lower(), *(row[name] for name in _COUNTED[1:])),
+                *(row["revision"], str(row["complete"]).lower()),
+                *(row["sent"], *(row[name] for name in CLASSES)),
                 *(_seconds(percentiles.get(name)) for name in _PERCENTILES),
                 _seconds(response.get("max_ns")),
             ]
@@ -42,7 +44,7 @@ def as_csv(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def as_hlog(rows: Iterable[Mapping[str, Any]], basis: Basis = "response") -> Iterator[str]:
-    """A line for each window with something received, tagged with its path; values are ns, maxima ms."""
+    """Yields a line for each window that received something, tagged by path; values are ns, maxima ms."""
     ordered = sorted(rows, key=lambda row: (row["window_start_ns"], row["path"]))
     yield "#[Inflight's archive]\n"
     yield "#[Histogram log format version 1.3]\n"

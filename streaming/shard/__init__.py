@@ -1,1 +1,1 @@
-"""Many paths' accounting kept together, as snapshots and a log; nothing of Spark."""
+"""The accounting of many paths, kept together as snapshots and a log. Nothing here knows of Spark."""

@@ -1,4 +1,4 @@
-"""A batch's records as one blob: what came since a shard's snapshot, to be taken in again after a restart."""
+"""The records of a batch as bytes: after a restart, those since a shard's snapshot are taken in again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ENTRY: Final = struct.Struct("<qII")  # append time, lengths of key and value
 
 
 def encode(records: Iterable[Input]) -> bytes:
-    """Where they stand in Kafka is not told: it matters to dead letters only, and these are out."""
+    """Returns the records without their places in Kafka: only dead letters tell these, and they are out."""
     parts: list[bytes] = []
     for one in records:
         parts += (_ENTRY.pack(one.append_ns, len(one.key), len(one.value)), one.key, one.value)
@@ -21,7 +21,7 @@ def encode(records: Iterable[Input]) -> bytes:
 
 
 def decode(data: bytes) -> Iterator[Input]:
-    """StateError where these bytes are no log."""
+    """Yields the records. Raises StateError where these bytes are no log."""
     at = 0
     while at < len(data):
         try:

@@ -1,4 +1,4 @@
-"""What a shard gives out: rows of topics, and numbers about its batch."""
+"""What a shard takes in, and what it gives out: rows for topics, and counts of its batch."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ TOPIC_OF: Final[dict[Kind, str]] = {
     "live": LIVE.suffix,
     "dead-letters": DEAD_LETTERS.suffix,
 }
-NEWEST: Final = "newest_ms"  # among the numbers: when Kafka took the newest record; others are added up
+NEWEST: Final = "newest_ms"  # among the counts: when Kafka took the newest record; others are added up
 DEAD_LETTER_VERSION: Final = 1
 _KEPT_BYTES: Final = 65_536  # of a dead record; the whole is where the letter says
 
 
 class Output(NamedTuple):
-    """A row for a topic, or (kind `count`) a number for the job's own progress."""
+    """A row for a topic, or (kind `count`) a count for the job's own progress."""
 
     kind: Kind
     key: bytes | None
@@ -31,7 +31,7 @@ class Output(NamedTuple):
 
 
 class Input(NamedTuple):
-    """A Kafka record of the samples topic; in order when sorted."""
+    """A Kafka record of the samples topic; sorted, they are in the order of their partitions."""
 
     partition: int
     offset: int
@@ -41,7 +41,7 @@ class Input(NamedTuple):
 
 
 def dead_letter(record: Input, reason: str, detail: str) -> Output:
-    """Where the record stands, why it was put aside, and how it begins."""
+    """Returns a dead letter: where the record stands, why it was put aside, and its first bytes."""
     letter = {
         "v": DEAD_LETTER_VERSION,
         "reason": reason,

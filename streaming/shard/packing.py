@@ -1,4 +1,4 @@
-"""Named blobs packed in one: a shard keeps its paths so, and a batch makes few calls to the state store."""
+"""Named blobs packed into one, so that a batch makes few calls to the state store."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _MAGIC: Final = b"IP"
 
 
 class StateError(Exception):
-    """What the state store holds cannot be read by this version."""
+    """This version cannot read what the state store holds."""
 
 
 def pack(blobs: Mapping[str, bytes]) -> bytes:
-    """In the order of the mapping."""
+    """Returns the blobs as one, in the order of the mapping."""
     parts = [_HEAD.pack(_MAGIC, VERSION, len(blobs))]
     for name, blob in blobs.items():
         encoded = name.encode()
@@ -26,7 +26,7 @@ def pack(blobs: Mapping[str, bytes]) -> bytes:
 
 
 def unpack(data: bytes) -> dict[str, bytes]:
-    """StateError where these bytes are of a newer version, or no pack."""
+    """Returns blobs by name. Raises StateError where these bytes are of a newer version, or no pack."""
     try:
         magic, version, entries = _HEAD.unpack_from(data)
         if magic != _MAGIC or version > VERSION:

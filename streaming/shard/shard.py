@@ -1,4 +1,4 @@
-"""A shard: many paths' accounting, kept together. Nothing of Spark: bytes in, bytes out."""
+"""A shard: the accounting of many paths, kept together. Takes bytes, gives bytes."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from streaming.shard.packing import pack, unpack
 from streaming.shard.windows import ShardWindows, WindowLoader
 
 _FORGET_NS: Final = SAMPLES.retention_ms * 1_000_000
-# The sweep comes later: whether a path was forgotten must not depend on which other paths share its shard.
+# Sweeping comes later: whether a path was forgotten must not depend on which other paths share its shard.
 _SWEEP_NS: Final = _FORGET_NS + 3_600_000_000_000
 _APPENDED: Final = struct.Struct("<q")
 _POSITION: Final = struct.Struct("<iq")
 MAX_PATHS: Final = 10_000  # of one shard: names made up by someone must not fill the memory
 LOG_BATCHES: Final = 16
-_GRACE_BATCHES: Final = 4  # as many as lie between two in which windows end, in time
-LOG_BYTES: Final = 1 << 20  # of records, for each of these batches: what would be taken in again
+_GRACE_BATCHES: Final = 4  # a snapshot may come so much later, not to be taken where windows end
+LOG_BYTES: Final = 1 << 20  # of records, for each batch of the log: they are taken in again at a restart
 _INDEX: Final = ""  # no path has this name
 
 
 @dataclass(frozen=True, slots=True)
 class ShardRules:
-    """The config's rules by path, and those of paths it does not know."""
+    """The rules of the config by path, and those of paths that it does not know."""
 
     default: Rules
     by_path: Mapping[str, Rules] = field(default_factory=dict)
@@ -45,15 +45,15 @@ class ShardRules:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What the state store has to take over: all there is. A window that is None is removed."""
+    """What the state store is to take over, after which no log is needed; a window of None is removed."""
 
     header: bytes
     windows: dict[int, bytes | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Logged:
-    """What the state store has to put behind the newest snapshot: the batch's records as they came."""
+class LogEntry:
+    """What the state store is to put behind the newest snapshot: the batch's records as they came."""
 
     records: bytes
 
@@ -61,35 +61,38 @@ class Logged:
 class Shard:
     """`begin`, then `apply` for each record in order, then `finish`: once for each batch.
 
-    A path's state is decoded when its first record comes and stays so; others stay the bytes they were.
-    Encoding it takes as long as taking in a second of records. So that is done now and then; between these
-    snapshots records are logged as they came, and taken in again after a restart.
+    The state of a path is decoded when its first record comes, and stays so; of other paths it stays bytes.
+    Encoding it takes as long as taking in a second of records. So snapshots are taken now and then; between
+    them records are logged as they came, and taken in again after a restart.
     """
 
-    def __init__(self, rules: ShardRules, header: bytes | None = None, patience: int = LOG_BATCHES) -> None:
-        """`header`: of the newest snapshot. `patience`: how many batches are logged before the next one."""
+    def __init__(
+        self, rules: ShardRules, header: bytes | None = None, log_batches: int = LOG_BATCHES
+    ) -> None:
+        """`header`: of the newest snapshot; `log_batches`: how many are logged until the next snapshot."""
         self.header = header
-        self.digest = b""  # of all records taken in, in their batches: shards of one digest hold the same
+        self.digest = b""  # of all records taken in, by batches: shards with the same digest hold the same
         self._rules = rules
-        self._patience = patience
+        self._log_batches = log_batches
         self._stored = unpack(header) if header else {}
         self._windows = ShardWindows(self._stored.pop(_INDEX, None))
         self._states: dict[str, PathState] = {}
         self._appended_ns = {path: _APPENDED.unpack_from(blob)[0] for path, blob in self._stored.items()}
         self._changed: set[str] = set()  # since the newest snapshot
-        self.logged = 0  # batches since then, and their bytes
+        self.log_length = 0  # batches since then
         self._log_bytes = 0
         self._batch: list[Input] = []
-        self._closed = False  # whether a window became final in it
-        self._untold: list[Output] = []  # rows of the log that may never have been told
-        self._touched: set[str] = set()  # of this batch, as the counts are
+        self._closed = False  # whether a window became final in the batch
+        self._untold: list[Output] = []  # rows of the log that may never have been given out
+        self._touched: set[str] = set()  # paths, in this batch
         self._counts: Counter[str] = Counter()
 
     def replay(self, load: WindowLoader, log: Sequence[bytes]) -> None:
-        """What was logged since the snapshot of the header, in order.
+        """Take in again what was logged since the header's snapshot, in order.
 
-        Its rows were put out when it came; but under other rules they were others, and of paths that are new
-        since the snapshot nobody knows the rules of then. Told once more they are repeats.
+        Its rows were given out when it came. But under other rules they were others, and by which rules paths
+        were counted that are new since the snapshot is not known: the rows of both are given out again.
+        Whoever has them already drops them as repeats.
         """
         self._windows.load = load
         for batch in log:
@@ -98,7 +101,7 @@ class Shard:
                 if window_rows and self._is_anew(window_rows[0]):
                     self._untold += window_rows
                 self._log_bytes += len(one.value)
-        self.logged = len(log)
+        self.log_length = len(log)
         self._touched.clear()
 
     def _is_anew(self, row: Output) -> bool:
@@ -106,13 +109,14 @@ class Shard:
         return path not in self._stored or self._states[path].is_anew
 
     def begin(self, load: WindowLoader) -> list[Output]:
-        """Before a batch: where windows come from now; what was not told before."""
+        """Begin a batch; `load` reads windows. Returns rows of the log that are to be given out."""
         self._windows.load = load
         self._counts.clear()
         untold, self._untold = self._untold, []
         return untold
 
     def apply(self, one: Input) -> list[Output]:
+        """Take in a record; returns final rows and dead letters."""
         self._batch.append(one)
         return self._apply(one)
 
@@ -141,8 +145,8 @@ class Shard:
         self._counts[reason] += 1
         return dead_letter(one, reason, detail)
 
-    def finish(self) -> tuple[list[Output], Snapshot | Logged]:
-        """After a batch: live rows and counts, and what has to be stored."""
+    def finish(self) -> tuple[list[Output], Snapshot | LogEntry]:
+        """End a batch; returns live rows and counts, and what is to be stored."""
         outputs: list[Output] = []
         for path in self._touched:
             state = self._states[path]
@@ -157,13 +161,13 @@ class Shard:
         outputs += [Output("count", None, None, name, number) for name, number in numbers if number]
         places = b"".join([_POSITION.pack(one.partition, one.offset) for one in batch])
         self.digest = hashlib.blake2b(self.digest + places, digest_size=16).digest()
-        self.logged += 1
+        self.log_length += 1
         self._log_bytes += sum(len(one.value) for one in batch)
-        # Batches in which windows end are the longest: a snapshot waits for another one.
+        # Batches in which windows end take longest: a snapshot waits for another batch.
         closed, self._closed = self._closed, False
-        patience = self._patience + (min(self._patience, _GRACE_BATCHES) if closed else 0)
-        if self.logged <= patience and self._log_bytes <= patience * LOG_BYTES:
-            return outputs, Logged(shard_log.encode(batch))
+        log_batches = self._log_batches + (min(self._log_batches, _GRACE_BATCHES) if closed else 0)
+        if self.log_length <= log_batches and self._log_bytes <= log_batches * LOG_BYTES:
+            return outputs, LogEntry(shard_log.encode(batch))
         return outputs, self._snapshot()
 
     def _snapshot(self) -> Snapshot:
@@ -176,7 +180,7 @@ class Shard:
                 self._windows.put(start_ns, path, blob)
             self._stored[path] = _APPENDED.pack(self._appended_ns[path]) + state.dump_header()
         self._changed.clear()
-        self.logged = self._log_bytes = 0
+        self.log_length = self._log_bytes = 0
         newest_ns = max(self._appended_ns.values(), default=0)
         for path in [p for p, at_ns in self._appended_ns.items() if newest_ns - at_ns > _SWEEP_NS]:
             self._forget(path)

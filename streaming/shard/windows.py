@@ -1,4 +1,4 @@
-"""A shard's windows in the state store: all paths' blobs of one window start are one value."""
+"""The windows of a shard in the state store: what all paths have of one window start is one value."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ WindowLoader = Callable[[int], bytes | None]
 
 _VERSION: Final = 2
 _LAGGARD_NS: Final = 120_000_000_000
-_LAGGARDS: Final = 2  # cleaned up in one snapshot
+_LAGGARDS: Final = 2  # values cleaned up in one snapshot
 _KEPT: Final = 6  # packs that stay at hand: the open windows are written again and again
 
 
 class ShardWindows:
-    """Which starts are in the store, which paths each holds, and which of them still need it.
+    """Knows which starts are in the store, which paths each value holds, and which of them still need it.
 
     A value whose paths all need it no longer is removed unread; one that only silent paths hold on to is
     written once more, without the others. Sets of paths are bits of an integer.
@@ -68,12 +68,12 @@ class ShardWindows:
         self._changed.add(start_ns)
 
     def drop(self, start_ns: int, path: str) -> None:
-        """This path needs it no longer."""
+        """Say that this path needs it no longer."""
         if start_ns in self._needed:
             self._needed[start_ns] &= ~self._bits.get(path, 0)
 
     def drop_path(self, path: str) -> None:
-        """It needs none of them any longer."""
+        """Say that this path needs none of them any longer."""
         bit = self._bits.pop(path, 0)
         if bit:
             self._free.append(bit.bit_length() - 1)
@@ -81,7 +81,7 @@ class ShardWindows:
             self._needed[start_ns] &= ~bit
 
     def changes(self) -> dict[int, bytes | None]:
-        """What the store has to take over since the last call; None is to be removed."""
+        """Returns what the store is to take over since the last call; None: it is to be removed."""
         found: dict[int, bytes | None] = {}
         for start_ns in [s for s, needed in self._needed.items() if not needed]:
             del self._needed[start_ns]
@@ -100,6 +100,7 @@ class ShardWindows:
         return found
 
     def _laggards(self) -> list[int]:
+        """Returns old starts whose values hold windows that nobody needs: a few, to be written again."""
         partly = [s for s, held in self._held.items() if held != self._needed[s]]
         limit = max(partly, default=0) - _LAGGARD_NS
         return sorted(s for s in partly if s < limit)[:_LAGGARDS]

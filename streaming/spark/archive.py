@@ -16,19 +16,16 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
-from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from streaming.accounting.bounds import AHEAD_NS
 from streaming.archive.layout import COLUMNS, DAILY, IDENTITY, LANDING
 from streaming.spark.checkpoint import hadoop
-from streaming.spark.detour import CAREFUL
-from streaming.spark.job import when
-from streaming.spark.kafka_options import kafka_options
+from streaming.spark.query import Query, Topics
 from streaming.spark.settings import JobSettings
 
 _log: Final = logging.getLogger("inflight.stream")
 
-ARCHIVE_QUERY: Final = "archive"
 _DATE: Final = "date"
 _COMPACT_SECONDS: Final = 1_800
 _FINISHED_SECONDS: Final = 7_200
@@ -36,29 +33,25 @@ _SETTLED_MS: Final = 600_000  # a landed file untouched for so long is whole
 _FILE_OPTIONS: Final = {"compression": "zstd"}
 
 
-def start_archive(spark: SparkSession, settings: JobSettings, *, careful: bool = False) -> StreamingQuery:
-    """Start the query that appends what comes on the windows topic to the landing folder.
+def archive_query(settings: JobSettings, folder: str) -> Query:
+    """Returns the query that appends what comes on the windows topic to the landing folder."""
 
-    With care it carries out one batch, the one that is planned, and ends.
-    """
-    access = kafka_options(settings.kafka)
-    reader = spark.readStream.format("kafka").options(**access).option("subscribe", settings.windows_topic)
-    reader = reader.option("startingOffsets", "earliest").option("failOnDataLoss", "false")
-    reader = reader.option("maxOffsetsPerTrigger", 200_000).options(**(CAREFUL if careful else {}))
-    rows = table(reader.load())
-    # One file for each date and trigger: the less to compact.
-    writer = rows.coalesce(1).writeStream.queryName(ARCHIVE_QUERY).outputMode("append")
-    writer = writer.trigger(**when(settings.archive_trigger_ms, careful=careful))
-    writer = writer.option("checkpointLocation", f"{settings.checkpoint.rstrip('/')}/{ARCHIVE_QUERY}")
-    writer = writer.format("parquet").partitionBy(_DATE).options(**_FILE_OPTIONS)
-    return writer.option("retention", "7d").start(f"{settings.archive}/{LANDING}")
+    def build(topics: Topics) -> DataStreamWriter:
+        source = topics.read(subscribe=settings.windows_topic, maxOffsetsPerTrigger=200_000)
+        # One file for each date and trigger: the less to compact.
+        writer = table(source).coalesce(1).writeStream.format("parquet").partitionBy(_DATE)
+        return writer.options(**_FILE_OPTIONS, retention="7d", path=f"{folder}/{LANDING}")
+
+    return Query(
+        name="archive", reads=(settings.windows_topic,), build=build, trigger_ms=settings.archive_trigger_ms
+    )
 
 
 def table(source: DataFrame) -> DataFrame:
-    """Window rows as they are archived; rows that are no JSON of ours are left out."""
+    """Returns window rows as they are archived; what is no JSON of ours is left out."""
     text = sql.col("value").cast("string").alias("row")
     columns = [
-        # Tried, as a cast of what is no number would end the query, again after each start.
+        # `try_cast`: a cast of what is no number would end the query, and again after each start.
         sql.get_json_object("row", place).try_cast(kind).alias(name)
         for name, (place, kind) in COLUMNS.items()
     ]
@@ -71,7 +64,7 @@ def table(source: DataFrame) -> DataFrame:
     return rows.withColumn(_DATE, sql.to_date(sql.timestamp_seconds(seconds)))
 
 
-def keep_compact(spark: SparkSession, archive: str, stopping: Event) -> None:
+def keep_compact(archive: str, spark: SparkSession, stopping: Event) -> None:
     """Compact finished days, now and then, until `stopping` is set; failures are told and tried again."""
     while not stopping.wait(_COMPACT_SECONDS):
         # Revisions come for a quarter of an hour; what comes later still is taken in by the next round.
@@ -85,9 +78,9 @@ def keep_compact(spark: SparkSession, archive: str, stopping: Event) -> None:
 
 
 def compact(spark: SparkSession, archive: str, before: str, *, settled_ms: int = _SETTLED_MS) -> list[str]:
-    """Write each landed date before `before` (YYYY-MM-DD) as one sorted file; return those dates.
+    """Write each landed date before `before` (YYYY-MM-DD) as one sorted file; returns those dates.
 
-    A date that gained rows after it was compacted is done again. Landed files go only when the day is whole.
+    A date that got rows after it was compacted is done again. Landed files are deleted once the day is whole.
     """
     done = []
     for date in _dates(spark, f"{archive}/{LANDING}"):
@@ -138,7 +131,7 @@ def _files(spark: SparkSession, folder: str, settled_ms: int) -> list[str]:
 
 
 def _replace(spark: SparkSession, new: str, old: str) -> None:
-    """A reader between the two steps misses what was compacted before, and no landed file."""
+    """Put a folder in place of another; a reader between the two steps still finds the landed files."""
     files, source = hadoop(spark, new)
     _, target = hadoop(spark, old)
     files.delete(target, True)

@@ -1,4 +1,4 @@
-"""What is fixed with a checkpoint, written beside Spark's own files, on any file system that Hadoop reads."""
+"""What is fixed with a checkpoint, written beside Spark's own files, on any file system that Hadoop knows."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _FILE: Final = "inflight.json"
 
 
 class CheckpointError(Exception):
-    """This checkpoint is not of this job as it is set."""
+    """The job, as it is set, cannot use this checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
-class Fixed:
+class Marker:
     """What the checkpoint was begun with."""
 
     layout: Layout
@@ -32,8 +32,8 @@ class Fixed:
         return json.dumps({"v": VERSION, "topic": self.topic, **asdict(self.layout)}).encode()
 
 
-def decode(data: bytes, place: str) -> Fixed:
-    """CheckpointError where this is no marker that this version knows."""
+def decode(data: bytes, place: str) -> Marker:
+    """Raises CheckpointError where the file at `place` is no marker of this version."""
     try:
         raw = json.loads(data)
         version = raw["v"]
@@ -42,18 +42,18 @@ def decode(data: bytes, place: str) -> Fixed:
                 f"{place} is of version {version}, this job knows version {VERSION}: run the version that "
                 "wrote it, or give a new --checkpoint, which is rebuilt from Kafka"
             )
-        return Fixed(Layout(raw["lanes"], raw["partitions"], raw["shards"]), raw["topic"])
+        return Marker(Layout(raw["lanes"], raw["partitions"], raw["shards"]), raw["topic"])
     except (ValueError, KeyError, TypeError) as error:
         raise CheckpointError(
             f"{place} is damaged ({error}); give a new --checkpoint, which is rebuilt from Kafka"
         ) from None
 
 
-def agree(fixed: Fixed, settings: JobSettings) -> Layout:
-    """The checkpoint's layout; CheckpointError where the settings ask for another."""
+def agree(marker: Marker, settings: JobSettings) -> Layout:
+    """Returns the checkpoint's layout. Raises CheckpointError where the settings ask for another."""
     asked = (
-        ("lanes", settings.lanes, fixed.layout.lanes),
-        ("samples topic", settings.samples_topic, fixed.topic),
+        ("lanes", settings.lanes, marker.layout.lanes),
+        ("samples topic", settings.samples_topic, marker.topic),
     )
     for what, wanted, kept in asked:
         if wanted is not None and wanted != kept:
@@ -61,11 +61,11 @@ def agree(fixed: Fixed, settings: JobSettings) -> Layout:
                 f"the checkpoint {settings.checkpoint} was begun with {what} = {kept}, now {wanted} is "
                 "asked for: leave it as it was, or give a new --checkpoint, which is rebuilt from Kafka"
             )
-    return fixed.layout
+    return marker.layout
 
 
 def choose(settings: JobSettings, partitions: int) -> Layout:
-    """For a new checkpoint."""
+    """Returns the layout for a new checkpoint."""
     try:
         return Layout(settings.lanes or min(settings.suited_lanes, partitions), partitions)
     except ValueError as error:
@@ -73,9 +73,10 @@ def choose(settings: JobSettings, partitions: int) -> Layout:
 
 
 def layout(spark: SparkSession, settings: JobSettings, partitions: Callable[[], int]) -> Layout:
-    """The checkpoint's layout, which is chosen and written down with its first use.
+    """Returns the checkpoint's layout, which is chosen and written down with its first use.
 
-    `partitions` tells how many the samples topic has; what it raises passes through.
+    `partitions` returns how many the samples topic has; what it raises passes through. Raises CheckpointError
+    where the checkpoint cannot be used.
     """
     place = f"{settings.checkpoint.rstrip('/')}/{_FILE}"
     try:
@@ -88,13 +89,13 @@ def layout(spark: SparkSession, settings: JobSettings, partitions: Callable[[], 
 
 
 def on_local_files(spark: SparkSession, settings: JobSettings) -> bool:
-    """Whether Hadoop takes the checkpoint for a folder of this machine."""
+    """Returns whether Hadoop takes the checkpoint for a folder of this machine."""
     files, _ = hadoop(spark, settings.checkpoint)
     return bool(files.getUri().getScheme() == "file")
 
 
 def hadoop(spark: SparkSession, place: str) -> tuple[Any, Any]:
-    """The file system that a place is in, and its path there."""
+    """Returns Hadoop's file system of a place, and its path there."""
     jvm: Any = spark._jvm  # noqa: SLF001 -- the only way to Hadoop's file systems from Python
     path = jvm.org.apache.hadoop.fs.Path(place)
     return path.getFileSystem(spark._jsc.hadoopConfiguration()), path  # noqa: SLF001 -- the same
@@ -119,7 +120,7 @@ def _layout(spark: SparkSession, settings: JobSettings, place: str, partitions: 
     files.mkdirs(path.getParent())
     out = files.create(unfinished, True)
     try:
-        out.write(Fixed(chosen, settings.samples_topic).encode())
+        out.write(Marker(chosen, settings.samples_topic).encode())
     finally:
         out.close()
     files.rename(unfinished, path)

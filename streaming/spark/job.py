@@ -1,31 +1,26 @@
-"""The Spark application: its session, its queries, their sources and sinks."""
+"""The Spark application: its session, how it is spread over lanes, and which queries it runs."""
 
 from __future__ import annotations
 
 import functools
-import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from threading import Event
 from typing import Any, Final
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as sql
-from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql import SparkSession
 
-from streaming.shard.outputs import TOPIC_OF
-from streaming.shard.shard import ShardRules
 from streaming.spark import checkpoint, samples_topic
-from streaming.spark.detour import CAREFUL
+from streaming.spark.accounting_query import lane_query, written_topics
+from streaming.spark.archive import archive_query, keep_compact
 from streaming.spark.kafka_options import REDACTION, kafka_options
 from streaming.spark.lanes import Layout
-from streaming.spark.processor import INPUT_COLUMNS, OUTPUT_SCHEMA, ShardProcessor
-from streaming.spark.progress import OBSERVATION
+from streaming.spark.query import Query
 from streaming.spark.settings import JobSettings
 
-# Where it matters to us; what a cluster's administrator sets beside these stands.
+# Where it matters to us; what else a cluster's administrator sets stands.
 SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -58,15 +53,12 @@ _LOCAL: Final[Mapping[str, str]] = {
 # Of a few cores the second compiler takes one for many minutes, for code that mostly copies bytes; the
 # parallel collector takes less of them than G1 does. What each gave stands in BENCHMARKS.md.
 _LOCAL_JVM: Final = "-XX:+ExitOnOutOfMemoryError -XX:-UsePerfData -XX:TieredStopAtLevel=1 -XX:+UseParallelGC"
-_ON_FILES: Final = (
-    "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-)
 
 
 def session(
     jars: Sequence[Path] = (), *, local_heap: str | None = None, master: str | None = None
 ) -> SparkSession:
-    """The session: with `local_heap` it is in this process, otherwise as spark-submit was told."""
+    """Returns the session: of this process with `local_heap`, otherwise as spark-submit was told."""
     builder: Any = SparkSession.builder.appName("inflight")
     for key, value in SETTINGS.items():
         builder = builder.config(key, value)
@@ -83,8 +75,27 @@ def session(
     return spark
 
 
-def settled(spark: SparkSession, settings: JobSettings) -> Layout:
-    """How the job is spread; CheckpointError or AccessError where it cannot run, TopicError where not now."""
+def queries(settings: JobSettings, layout: Layout) -> list[Query]:
+    """Returns all that the job runs. A further query is a module like archive.py, and a line here."""
+    found = [lane_query(settings, layout, lane) for lane in range(layout.lanes)]
+    if settings.archive:
+        found.append(archive_query(settings, settings.archive))
+    return found
+
+
+def background(settings: JobSettings) -> dict[str, Callable[[SparkSession, Event], None]]:
+    """Returns what goes on beside the queries until the event is set, in a thread each, by its name."""
+    if not settings.archive:
+        return {}
+    return {"compaction": functools.partial(keep_compact, settings.archive)}
+
+
+def find_layout(spark: SparkSession, settings: JobSettings) -> Layout:
+    """Returns how the job is spread over lanes; a new checkpoint is begun with it.
+
+    Raises CheckpointError or AccessError where the job cannot run as it is set, and TopicError where Kafka
+    does not tell now.
+    """
     access = kafka_options(settings.kafka)
 
     @functools.cache
@@ -102,122 +113,10 @@ def settled(spark: SparkSession, settings: JobSettings) -> Layout:
     return layout
 
 
-def written_topics(settings: JobSettings) -> list[str]:
-    return [f"{settings.prefix}.{suffix}" for suffix in TOPIC_OF.values()]
-
-
-def lane_query(lane: int) -> str:
-    """What the query of a lane is called, in metrics and in the checkpoint."""
-    return f"accounting-{lane}"
-
-
-def start_lane(
-    spark: SparkSession, settings: JobSettings, layout: Layout, lane: int, *, careful: bool = False
-) -> StreamingQuery:
-    """Start a lane's query on its checkpoint; AccessError where that cannot be.
-
-    With care it carries out one batch, the one that is planned, and ends.
-    """
-    spark.conf.set("spark.sql.shuffle.partitions", "1")  # of state: then nothing is shuffled
-    if checkpoint.on_local_files(spark, settings):
-        # The default one starts a dozen processes (chmod, readlink) in each batch.
-        spark.conf.set("spark.sql.streaming.checkpointFileManagerClass", _ON_FILES)
-    access = kafka_options(settings.kafka)
-    name = lane_query(lane)
-    with _workers_of(spark, name):
-        source = samples(spark, settings, access, layout, lane, careful=careful)
-        rows = results(source, settings, layout.shards)
-    writer = rows.writeStream.queryName(name).outputMode("append")
-    writer = writer.trigger(**when(settings.trigger_ms, careful=careful))
-    writer = writer.option("checkpointLocation", f"{settings.checkpoint.rstrip('/')}/{name}")
-    return writer.format("kafka").options(**access).options(**_PRODUCER).start()
-
-
-def when(trigger_ms: int, *, careful: bool) -> dict[str, Any]:
-    """A query's trigger."""
-    return {"once": True} if careful else {"processingTime": f"{trigger_ms} milliseconds"}
-
-
-@contextmanager
-def _workers_of(spark: SparkSession, name: str) -> Iterator[None]:
-    """Functions made meanwhile run in Python workers that no other query uses.
-
-    [Spark keeps workers by their environment. One worker then has the lane's state at hand in each batch.]
-    """
-    environment = spark.sparkContext.environment
-    environment[_LANE] = name
-    try:
-        yield
-    finally:
-        del environment[_LANE]
-
-
-_LANE: Final = "INFLIGHT_LANE"
-
-# A window row holds two histograms: batches of them compress well.
-_PRODUCER: Final = {
-    "kafka.compression.type": "lz4",
-    "kafka.linger.ms": "5",
-    "kafka.enable.idempotence": "true",
-    "kafka.acks": "all",
-}
-
-
-# By the defaults a batch is fetched in pieces of 1 MB, each waiting for the one before; and a task that asks
-# for records which are there waits half a second for an older request of its consumer to give up.
-FETCH: Final = {
-    "kafka.max.partition.fetch.bytes": 8 << 20,
-    "kafka.receive.buffer.bytes": 1 << 20,
-    "kafka.fetch.max.wait.ms": 1,
-}
-
-
-def samples(
-    spark: SparkSession,
-    settings: JobSettings,
-    access: Mapping[str, str],
-    layout: Layout,
-    lane: int,
-    *,
-    careful: bool = False,
-) -> DataFrame:
-    """The lane's partitions of the samples topic, as Kafka has them."""
-    partitions = {settings.samples_topic: layout.partitions_of(lane)}
-    reader = spark.readStream.format("kafka").options(**access)
-    reader = reader.option("assign", json.dumps(partitions)).option("startingOffsets", "earliest")
-    records = max(1, settings.max_records // layout.lanes)
-    reader = reader.option("maxOffsetsPerTrigger", records).options(**FETCH)
-    reader = reader.options(**(CAREFUL if careful else {}))
-    # Records that Kafka dropped before we read them are told and counted; ending the job would lose more.
-    return reader.option("failOnDataLoss", "false").load()
-
-
-def results(source: DataFrame, settings: JobSettings, shards: int) -> DataFrame:
-    """Rows for Kafka's sink: one output, so that rows and state advance together."""
-    key = sql.coalesce(sql.col("key"), sql.lit(b""))
-    spread = (
-        source.coalesce(1)
-        .select(
-            sql.pmod(sql.xxhash64(key), sql.lit(shards)).cast("int").alias("shard"),
-            "partition",
-            "offset",
-            sql.unix_millis(sql.col("timestamp")).alias("appended_ms"),
-            "key",
-            "value",
-        )
-        .select(*INPUT_COLUMNS)
-    )
-    topics = {kind: f"{settings.prefix}.{suffix}" for kind, suffix in TOPIC_OF.items()}
-    processor = ShardProcessor(
-        ShardRules(settings.default_rules, dict(settings.rules)), topics, settings.checkpoint
-    )
-    computed = spread.groupBy("shard").transformWithStateInPandas(
-        processor, outputStructType=OUTPUT_SCHEMA, outputMode="Append", timeMode="None"
-    )
-    return counted(computed).where(sql.col("topic").isNotNull()).select("topic", "key", "value")
-
-
-def counted(outputs: DataFrame) -> DataFrame:
-    """With the shards' numbers observed, for the progress."""
-    number = sql.when(sql.col("counter").isNotNull(), sql.struct("counter", "count"))
-    return outputs.observe(OBSERVATION, sql.collect_list(number).alias("numbers"))
+def check_topics(spark: SparkSession, settings: JobSettings, of: Sequence[Query]) -> tuple[str, ...]:
+    """Returns the topics that the queries read and write; TopicError where one of them is not there."""
+    topics = tuple(dict.fromkeys(topic for query in of for topic in (*query.reads, *query.writes)))
+    known = {settings.samples_topic, *written_topics(settings)}  # `find_layout` has asked for these
+    if others := [topic for topic in topics if topic not in known]:
+        samples_topic.partitions(spark, kafka_options(settings.kafka), settings.samples_topic, others)
+    return topics

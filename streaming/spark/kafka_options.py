@@ -1,4 +1,4 @@
-"""Spark's Kafka options: secrets are read from their files here, on the driver, and shown nowhere."""
+"""Options for Spark's Kafka client; secrets are read from their files on the driver, and shown nowhere."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _PKCS8: Final = "-----BEGIN PRIVATE KEY-----"
 
 
 class AccessError(Exception):
-    """Kafka cannot be reached as the config says."""
+    """A file that the login to Kafka needs cannot be used."""
 
 
 def kafka_options(access: KafkaAccess) -> dict[str, str]:
-    """Options of both source and sink; AccessError where a file is missing or of a form Java cannot read."""
+    """Returns options for source and sink. Raises AccessError where Java cannot use a file."""
     options = {"kafka.bootstrap.servers": ",".join(access.servers)}
     security = ("SASL_" if access.mechanism else "") + ("SSL" if access.tls else "PLAINTEXT")
     if security != "PLAINTEXT":
@@ -32,7 +32,7 @@ def kafka_options(access: KafkaAccess) -> dict[str, str]:
 
 
 def client_settings(access: KafkaAccess) -> dict[str, Any]:
-    """The same for kafka-python, which reads batches as they are."""
+    """Returns the same for kafka-python, which reads batches as they are. Raises AccessError likewise."""
     tls, sasl = access.tls, access.mechanism
     settings: dict[str, Any] = {
         "bootstrap_servers": list(access.servers),

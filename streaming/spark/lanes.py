@@ -1,7 +1,7 @@
 """How a job is spread: Kafka's partitions over lanes, the paths of a lane over shards.
 
-A lane is a query of its own with one task: what it reads goes to Python without a shuffle between, and no
-lane waits for another.
+A lane is a query of its own with one task: what it reads goes to Python without a shuffle, and no lane waits
+for another.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Final
 
 MAX_LANES: Final = 256
-SHARDS: Final = 4  # of a lane: not all of them take their snapshots in the same batch
+SHARDS: Final = 4  # of a lane: they take their snapshots in different batches
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Fixed with a checkpoint: another needs a new one, rebuilt from Kafka."""
+    """Fixed with a checkpoint: another layout needs a new one, which is rebuilt from Kafka."""
 
     lanes: int
     partitions: int  # of the samples topic
@@ -29,5 +29,5 @@ class Layout:
             )
 
     def partitions_of(self, lane: int) -> list[int]:
-        """Those that the lane reads; a path's records are in one partition, and so in one lane."""
+        """Returns those that the lane reads; a path's records are in one partition, and so in one lane."""
         return list(range(lane, self.partitions, self.lanes))

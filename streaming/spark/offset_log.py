@@ -1,21 +1,24 @@
-"""Where a query is: the batches that Spark planned and finished, as its checkpoint tells, to be read and set.
+"""How far a query is: the batches that Spark planned and finished, read from its checkpoint and set in it.
 
-A batch's plan is `offsets/N`: where it ends in each of Kafka's partitions; it begins where the one before
-ends. `commits/N` says that it is done. While the query does not run, the newest plan may be changed.
+A batch's plan is the file `offsets/N`: where it ends in each of Kafka's partitions. It begins where the one
+before ends. The file `commits/N` says that it is done. While the query does not run, the newest plan may be
+changed.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kafka import TopicPartition
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from streaming.spark.checkpoint import CheckpointError, hadoop
 
-Ends = dict[int, int]  # by partition
+Offsets = dict[TopicPartition, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,34 +26,38 @@ class Plan:
     """A batch that was begun."""
 
     number: int
-    ends: Ends
-    start: Ends | None  # None: at the topic's beginning
+    ends: Offsets
+    start: Offsets | None  # None: at the topics' beginning
     done: bool
 
 
 class OffsetLog:
-    """Of a query with one Kafka topic for a source; a CheckpointError says that it has another form."""
+    """The plans of a query whose sources are topics of Kafka, each topic in one source.
 
-    def __init__(self, spark: SparkSession, place: str, topic: str) -> None:
-        self._spark, self._place, self._topic = spark, place.rstrip("/"), topic
+    Where a file has another form, methods raise CheckpointError.
+    """
+
+    def __init__(self, spark: SparkSession, folder: str, topics: Iterable[str]) -> None:
+        self._spark, self._folder, self._topics = spark, folder, frozenset(topics)
 
     def newest(self) -> Plan | None:
+        """Returns the newest plan, or None where the query never began a batch."""
         number = self._last("offsets")
         if number is None:
             return None
         start = self._ends(number - 1) if number else None
         return Plan(number, self._ends(number), start, done=self._last("commits") == number)
 
-    def put(self, number: int, ends: Ends, like: int) -> None:
-        """Set where a batch ends; all else that Spark keeps with it is as it is with another."""
-        lines = self._lines(like)
-        source, _ = self._source(lines)
-        told = json.dumps({self._topic: {str(partition): end for partition, end in sorted(ends.items())}})
-        text = "\n".join([*lines[:-1], source + told])
+    def put(self, number: int, ends: Offsets, like: int) -> None:
+        """Set where a batch ends; all else that Spark keeps with it is copied from the batch `like`."""
+        head, sources = self._read(like)
+        text = "\n".join(
+            [*head, *(prefix + _source_json(topics, ends) for prefix, topics in sources)],
+        )
         jvm: Any = self._spark._jvm  # noqa: SLF001 -- the only way to Spark's own files from Python
         # Not the session's, which may name a manager that writes files once and for all.
         conf = self._spark._jsc.hadoopConfiguration()  # noqa: SLF001 -- the same
-        folder = jvm.org.apache.hadoop.fs.Path(f"{self._place}/offsets")
+        folder = jvm.org.apache.hadoop.fs.Path(f"{self._folder}/offsets")
         files = jvm.org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
         out = files.create(folder, conf).createAtomic(
             jvm.org.apache.hadoop.fs.Path(folder, str(number)), True
@@ -64,30 +71,39 @@ class OffsetLog:
             )
 
     def _last(self, folder: str) -> int | None:
-        files, path = hadoop(self._spark, f"{self._place}/{folder}")
+        files, path = hadoop(self._spark, f"{self._folder}/{folder}")
         if not files.exists(path):
             return None
         names = [status.getPath().getName() for status in files.listStatus(path)]
         return max((int(name) for name in names if name.isdigit()), default=None)
 
-    def _ends(self, number: int) -> Ends:
-        _, offsets = self._source(self._lines(number))
-        return {int(partition): int(end) for partition, end in offsets.items()}
+    def _ends(self, number: int) -> Offsets:
+        _, sources = self._read(number)
+        return {
+            TopicPartition(topic, int(partition)): int(end)
+            for _, topics in sources
+            for topic, partitions in topics.items()
+            for partition, end in partitions.items()
+        }
 
-    def _source(self, lines: list[str]) -> tuple[str, dict[str, int]]:
-        """The source's number, where the form has one, and its offsets."""
+    def _read(self, number: int) -> tuple[list[str], list[tuple[str, dict[str, Any]]]]:
+        """Returns the lines before the sources; of each source its prefix, and its offsets by topic."""
+        lines = self._lines(number)
         try:
-            _version, _settings, last = lines
-            source, brace, told = last.partition("{")
-            return source, json.loads(brace + told)[self._topic]
+            version, settings, *told = lines
+            parts = [line.partition("{") for line in told]
+            sources = [(prefix, json.loads(brace + rest)) for prefix, brace, rest in parts]
+            if {topic for _, topics in sources for topic in topics} != self._topics:
+                raise LookupError("other topics")
         except (ValueError, LookupError, TypeError):
             raise CheckpointError(
-                f"{self._place}/offsets is damaged, or tells of other sources than the topic {self._topic}: "
-                "give a new --checkpoint, which is rebuilt from Kafka"
+                f"{self._folder}/offsets is damaged, or is of other topics than "
+                f"{', '.join(sorted(self._topics))}: give a new --checkpoint, which is rebuilt from Kafka"
             ) from None
+        return [version, settings], sources
 
     def _lines(self, number: int) -> list[str]:
-        files, path = hadoop(self._spark, f"{self._place}/offsets/{number}")
+        files, path = hadoop(self._spark, f"{self._folder}/offsets/{number}")
         try:
             stream = files.open(path)
             try:
@@ -98,3 +114,12 @@ class OffsetLog:
             raise CheckpointError(
                 f"{path} cannot be read ({str(error)[:200]}); give a new --checkpoint"
             ) from None
+
+
+def _source_json(topics: Iterable[str], ends: Mapping[TopicPartition, int]) -> str:
+    """Returns a source's offsets as Spark writes them."""
+    offsets: dict[str, dict[str, int]] = {topic: {} for topic in topics}
+    for place, end in sorted(ends.items()):
+        if place.topic in offsets:
+            offsets[place.topic][str(place.partition)] = end
+    return json.dumps(offsets)

@@ -1,4 +1,4 @@
-"""The thin StatefulProcessor around a shard: rows and state in, rows and state out."""
+"""Spark's StatefulProcessor around a shard: gives it rows and state, and stores what it gives back."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import pandas as pd
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from streaming.shard.outputs import Input, Kind, Output
-from streaming.shard.shard import LOG_BATCHES, Logged, Shard, ShardRules, Snapshot
+from streaming.shard.shard import LOG_BATCHES, LogEntry, Shard, ShardRules, Snapshot
 
 INPUT_COLUMNS: Final = ("shard", "partition", "offset", "appended_ms", "key", "value")
 OUTPUT_SCHEMA: Final = "topic string, key binary, value binary, counter string, count long"
 _MS: Final = 1_000_000
-_ALLOCATIONS: Final = 100_000  # from one search for garbage to the next: nearly all that is there stays
+_ALLOCATIONS: Final = 100_000  # from one search for garbage to the next: nearly all objects stay
 
-# A worker process lives on from batch to batch; what it decoded holds while the digest is what it wrote.
+# A worker process lives on from batch to batch. What it decoded holds while the digest is the one it wrote.
 _decoded: Final[dict[tuple[str, int], Shard]] = {}
 
 
 class ShardProcessor(StatefulProcessor):
-    """One key is one shard; a batch reads its mark, and writes that with a log entry or a snapshot."""
+    """One key is one shard; a batch reads its mark, and writes it again, with a log entry or a snapshot."""
 
     def __init__(self, rules: ShardRules, topics: Mapping[Kind, str], checkpoint: str) -> None:
         self._rules = rules
@@ -33,7 +33,7 @@ class ShardProcessor(StatefulProcessor):
         gc.set_threshold(_ALLOCATIONS)
         for key in [key for key in _decoded if key[0] != self._checkpoint]:
             del _decoded[key]  # of a job that ended in the same session
-        # In each batch only the mark is read: bytes are written fast, and read one at a time.
+        # In each batch only the mark is read: writing bytes is fast, reading is one call for each value.
         self._mark = handle.getValueState("mark", "digest string, logged int")
         self._header = handle.getValueState("header", "blob binary")
         self._windows = handle.getMapState("windows", "start_ns long", "blob binary")
@@ -46,7 +46,7 @@ class ShardProcessor(StatefulProcessor):
         timerValues: Any,  # noqa: ARG002, N803 -- the same
     ) -> Iterator[pd.DataFrame]:
         inputs = [row for frame in rows for row in _inputs(frame)]
-        # Partitions come in any order; results depend on the records' own.
+        # Partitions come in any order; results depend on the order of records in each.
         inputs.sort(key=lambda one: one[:2])
         number = int(key[0])
         shard = self._shard(number)
@@ -54,11 +54,11 @@ class ShardProcessor(StatefulProcessor):
         for one in inputs:
             outputs += shard.apply(one)
         ending, changes = shard.finish()
-        if isinstance(changes, Logged):
-            self._log.updateValue((shard.logged - 1,), (changes.records,))
+        if isinstance(changes, LogEntry):
+            self._log.updateValue((shard.log_length - 1,), (changes.records,))
         else:
             self._keep(changes)
-        self._mark.update((shard.digest.hex(), shard.logged))
+        self._mark.update((shard.digest.hex(), shard.log_length))
         _decoded[self._checkpoint, number] = shard
         yield self._frame([*outputs, *ending])
 
@@ -75,12 +75,12 @@ class ShardProcessor(StatefulProcessor):
 
     def _shard(self, number: int) -> Shard:
         digest, logged = self._mark.get() or ("", 0)
-        # Out of the way until the batch is through: a failure leaves it half changed.
+        # Taken out until the batch is through: a failure leaves it half changed.
         shard = _decoded.pop((self._checkpoint, number), None)
         if shard is None or shard.digest.hex() != digest:
-            # A batch with a snapshot takes longer: no two shards take theirs at the same intervals.
+            # A batch with a snapshot takes longer: no two shards take them at the same intervals.
             shard = Shard(self._rules, _blob(self._header.get()), LOG_BATCHES - number % LOG_BATCHES)
-            # Entries beyond those that count are of before the snapshot.
+            # Entries from `logged` on are older than the snapshot.
             log = [_blob(self._log.getValue((entry,))) or b"" for entry in range(logged)]
             shard.replay(self._load_window, log)
             shard.digest = bytes.fromhex(digest)

@@ -1,4 +1,4 @@
-"""The queries' own progress, as metrics."""
+"""What Spark reports of the queries, as metrics."""
 
 from __future__ import annotations
 
@@ -36,19 +36,20 @@ _PHASES: Final = (
     "commitOffsets",
 )
 
-# What shards count, by the names that their numbers bear; each is a series from 0 on.
+# What shards count, by the names of their counts; each is a series that begins at 0.
 DEAD: Final = ("malformed", "version", "oversized", "paths", *get_args(Reason), INFLATED, "other")
 IGNORED: Final = ("repeats", "warmup", "before_start", "beyond_horizon")
 
 
 class Progress:
-    """Keeps the metrics of all queries of this process; `apply` takes what Spark tells after each batch."""
+    """The metrics of all queries of this process; `apply` takes Spark's report of each batch."""
 
     def __init__(self, registry: CollectorRegistry, now: Callable[[], float] = time.time) -> None:
         self._now = now
         self._lock = threading.Lock()
         self.batches: dict[str, int] = {}  # finished by query, in this process
-        self.turns: dict[str, int] = {}  # the same, and times that there was nothing new
+        self.turns: dict[str, int] = {}  # the same, and triggers that found nothing new
+        self._accounting: set[str] = set()  # names of queries
         self._lag = _gauge(registry, "stream_lag_seconds")
         self._state_rows = _gauge(registry, "stream_state_rows")
         self._state_bytes = _gauge(registry, "stream_state_bytes")
@@ -65,34 +66,40 @@ class Progress:
         )
 
     def begin(self, query: str) -> None:
-        """Make its series, so that the first of anything is an increase."""
+        """Make the query's series, so that the first of anything is an increase."""
         for counter in (self._records, self._lost, self._restarts):
             counter.labels(query)
         self._dead.labels(query, INFLATED)
 
     def begin_accounting(self, query: str) -> None:
-        """And those that only the accounting has."""
+        """Make those that only queries of the accounting have, too."""
+        self._accounting.add(query)
         self._samples.labels(query)
         for reason in DEAD:
             self._dead.labels(query, reason)
         for reason in IGNORED:
             self._ignored.labels(query, reason)
 
+    def has_accounted(self) -> bool:
+        """Returns whether any query of the accounting has finished a batch."""
+        return not self._accounting.isdisjoint(self.batches)
+
     def restarted(self, query: str) -> None:
         self._restarts.labels(query).inc()
 
     def passed_over(self, query: str, records: int) -> None:
-        """Records that Spark was not given."""
+        """Count records that Spark was not given."""
         self._dead.labels(query, INFLATED).inc(records)
 
     def idle(self, query: str) -> None:
-        """Nothing new in Kafka."""
+        """Take in that there was nothing new in Kafka."""
         with self._lock:
             self.turns[query] = self.turns.get(query, 0) + 1
         self._lag.labels(query).set(0)
         self._last.labels(query).set(self._now())
 
     def apply(self, progress: Mapping[str, Any]) -> None:
+        """Take in Spark's report of a batch."""
         query = progress["name"] or "unnamed"
         rows = progress.get("numInputRows", 0)
         observed = (progress.get("observedMetrics") or {}).get(OBSERVATION)
@@ -119,7 +126,7 @@ class Progress:
         self._last.labels(query).set(self._now())
 
     def _count_lost(self, query: str, sources: Iterable[Mapping[str, Any]], rows: int) -> None:
-        """What a batch was to read, and did not find."""
+        """Count what a batch was to read, and did not find."""
         for source in sources:
             asked = _between(source["startOffset"], source["endOffset"])
             if asked > rows:
@@ -141,7 +148,7 @@ class Progress:
 
 
 class Listener(StreamingQueryListener):
-    """Hands events on; an error here must not reach Spark."""
+    """Hands Spark's events on; an error here must not reach Spark."""
 
     def __init__(self, progress: Progress, names: Callable[[str], str | None]) -> None:
         self._progress = progress
@@ -166,14 +173,14 @@ class Listener(StreamingQueryListener):
 
 
 def _between(start: Any, end: Any) -> int:
-    """Records between two of Kafka's offsets, as {topic: {partition: offset}}, or as text of that."""
+    """Returns how many records lie between offsets, given as {topic: {partition: offset}} or its JSON."""
     return sum(offset - first for first, offset in _pairs(_offsets(start), _offsets(end)))
 
 
 def _pairs(start: Mapping[str, Any], end: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
     for topic, partitions in end.items():
         for partition, offset in partitions.items():
-            # A partition that is new begins where the topic says; what that is is not told here.
+            # Where a new partition begins is not reported.
             first = start.get(topic, {}).get(partition)
             if first is not None and offset > first:
                 yield first, offset

@@ -1,4 +1,4 @@
-"""What Kafka has of the job's topics: asked with the job's own client and login."""
+"""What Kafka says of the job's topics, asked with the job's own client and login."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _WAIT_MS: Final = 5_000
 
 
 class TopicError(Exception):
-    """Kafka does not tell of the topic, now."""
+    """A topic is missing, or Kafka does not answer now."""
 
 
 def partitions(spark: SparkSession, access: Mapping[str, str], topic: str, others: Iterable[str] = ()) -> int:
-    """How many the topic has; TopicError also where one of the others is missing.
+    """Returns how many partitions the topic has. Raises TopicError also where one of the others is missing.
 
-    `access` are Spark's options of it.
+    `access` are Spark's options for Kafka.
     """
     jvm: Any = spark._jvm  # noqa: SLF001 -- the only way to the JVM's Kafka client from Python
     options = jvm.java.util.HashMap()
@@ -51,7 +51,7 @@ def partitions(spark: SparkSession, access: Mapping[str, str], topic: str, other
 
 
 def tell_of_settings(access: KafkaAccess, topics: Iterable[str]) -> None:
-    """Log those that are not set as Inflight makes them: the job runs on them all the same."""
+    """Log which topics are not set as Inflight makes them; the job runs on them all the same."""
     try:
         admin = connect(
             KafkaAdminClient,

@@ -1,4 +1,4 @@
-"""What the Spark job is told: plain data that goes to a cluster as JSON. It names the files of secrets."""
+"""The settings of the Spark job: plain data that goes to a cluster as JSON. Of secrets it names the files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VERSION: Final = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaAccess:
-    """How Spark's Kafka client connects; the files are read on the driver when the job starts."""
+    """How the job connects to Kafka; the files are read on the driver when a query starts."""
 
     servers: tuple[str, ...]
     tls: bool = False
@@ -31,7 +31,7 @@ class KafkaAccess:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobSettings:
-    """None means: as the checkpoint says."""
+    """For `lanes`, None means what the checkpoint was begun with."""
 
     kafka: KafkaAccess
     prefix: str
@@ -40,10 +40,10 @@ class JobSettings:
     rules: Mapping[str, Rules] = field(default_factory=dict)  # by path
     archive: str | None = None
     lanes: int | None = None
-    suited_lanes: int = 1  # of a new checkpoint, where nobody asks for a number
+    suited_lanes: int = 1  # of a new checkpoint, where `lanes` is None
     trigger_ms: int = 1000
     archive_trigger_ms: int = 60_000
-    max_records: int = 10_000  # of all lanes' batches: bounds memory and their time while catching up
+    max_records: int = 10_000  # in a batch, of all lanes together: bounds memory, and time while catching up
     listen: str = "127.0.0.1:9753"
     version: str = ""
     config_hash: str = ""
@@ -69,7 +69,7 @@ class JobSettings:
 
 
 def decode(text: str) -> JobSettings:
-    """ValueError where the text holds no settings of this version."""
+    """Raises ValueError where the text holds no settings of this version."""
     try:
         raw: dict[str, Any] = json.loads(text)
         version = raw.pop("v", None)

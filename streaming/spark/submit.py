@@ -16,10 +16,12 @@ from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
+import streaming
 from collectors.http.monitoring import ListenError
 from collectors.process.worker import Worker
 from streaming.spark import job, service, settings
 from streaming.spark.checkpoint import CheckpointError
+from streaming.spark.failures import UnfitError
 from streaming.spark.kafka_options import AccessError
 
 _log: Final = logging.getLogger("inflight.stream")
@@ -28,7 +30,7 @@ _PARENT_SECONDS: Final = 0.2
 
 
 def main(arguments: list[str]) -> int:
-    """Run until a signal comes; 2 where the job cannot be run as it is set."""
+    """Run until a signal comes; returns the exit status, 2 where the job cannot run as it is set."""
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("inflight").setLevel(logging.INFO)
     try:
@@ -47,7 +49,7 @@ def main(arguments: list[str]) -> int:
     _show_to_workers(spark)
     try:
         service.serve(spark, told, stop)
-    except (CheckpointError, AccessError, ListenError, service.UnfitError) as error:
+    except (CheckpointError, AccessError, ListenError, UnfitError) as error:
         _log.error("%s", error)
         return _MISUSE
     finally:
@@ -56,17 +58,17 @@ def main(arguments: list[str]) -> int:
 
 
 def _end_with(parent: int) -> None:
-    """A signal for spark-submit ends its JVM, and not this process, which would hold the port on."""
+    """End with spark-submit: a signal ends its JVM, but not this process, which would hold the port."""
     while os.getppid() == parent:
         time.sleep(_PARENT_SECONDS)
-    os._exit(0)  # all that could still be done is to ask that JVM
+    os._exit(0)  # there is nothing left to end: the JVM is gone
 
 
 def _show_to_workers(spark: SparkSession) -> None:
-    """For the worker that Spark starts beside the driver before a first batch: --py-files misses it."""
+    """Set the PYTHONPATH of the worker that Spark starts beside the driver: --py-files does not reach it."""
     environment = spark.sparkContext.environment
-    package = str(Path(settings.__file__).parents[1])
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, (package, environment.get("PYTHONPATH"))))
+    packages = str(Path(streaming.__file__).parents[1])
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, (packages, environment.get("PYTHONPATH"))))
 
 
 def _stop_on_signals(stop: threading.Event) -> None:

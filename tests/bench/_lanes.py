@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from streaming.spark import job
+from streaming.spark.accounting_query import lane_query
 from streaming.spark.settings import JobSettings
 
 
@@ -29,8 +30,8 @@ class Batch(NamedTuple):
 def start(spark: SparkSession, settings: JobSettings, told: int = 1_000) -> list[StreamingQuery]:
     """Start the queries as `inflight stream` does, with more of their progress kept by Spark."""
     spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", str(told))
-    layout = job.settled(spark, settings)
-    return [job.start_lane(spark, settings, layout, lane) for lane in range(layout.lanes)]
+    layout = job.find_layout(spark, settings)
+    return [lane_query(settings, layout, lane).start(spark, settings) for lane in range(layout.lanes)]
 
 
 def stop(queries: list[StreamingQuery]) -> None:

@@ -27,6 +27,7 @@ from collectors.contract.record_codec import decode
 from collectors.contract.records import SECOND_NS
 from deploy.jvm import artifacts
 from streaming.spark import job
+from streaming.spark.accounting_query import FETCH
 from streaming.spark.settings import JobSettings, KafkaAccess
 
 HEAP = "2g"
@@ -160,7 +161,7 @@ def _limit(spark: SparkSession, bootstrap: str, topic: str, folder: Path) -> Any
 
 def _tuned(spark: SparkSession, bootstrap: str, topic: str, folder: Path) -> Any:
     """The limit again, with the job's session and its way to fetch."""
-    source = _read(spark, bootstrap, topic, options=job.FETCH)
+    source = _read(spark, bootstrap, topic, options=FETCH)
     return _start(source.writeStream.format("noop"), folder / "tuned")
 
 

@@ -12,7 +12,7 @@ from collectors.contract.records import SECOND_NS
 from collectors.contract.window_rows import PERCENTILES
 from streaming.histogram import Histogram, indexes
 from streaming.shard.outputs import Input
-from streaming.shard.shard import Logged, Shard, ShardRules, Snapshot
+from streaming.shard.shard import LogEntry, Shard, ShardRules, Snapshot
 
 GRID = (
     (10, 10),
@@ -101,7 +101,7 @@ def precision() -> dict[str, float]:
 
 def state_bytes(rate: int, seconds: int) -> float:
     """Return the bytes of state of one path that has run for so long."""
-    shard, store = Shard(ShardRules(RULES), patience=0), dict[int, bytes]()
+    shard, store = Shard(ShardRules(RULES), log_batches=0), dict[int, bytes]()
     flow = Flow("path", rate)
     for second in range(0, seconds, 10):
         shard.begin(store.get)
@@ -113,7 +113,7 @@ def state_bytes(rate: int, seconds: int) -> float:
     return float(len(shard.header or b"") + sum(len(blob) for blob in store.values()))
 
 
-def _take(store: dict[int, bytes], changes: Snapshot | Logged) -> None:
+def _take(store: dict[int, bytes], changes: Snapshot | LogEntry) -> None:
     for start, blob in changes.windows.items() if isinstance(changes, Snapshot) else ():
         if blob is None:
             del store[start]

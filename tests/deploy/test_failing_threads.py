@@ -90,7 +90,7 @@ def test_a_loop_that_cannot_go_on_ends_the_process(config: Path, command: str) -
         ("run", "collectors.kafka.in_process:DirectSink._run", "records"),
         ("run", "deploy.parts.in_process:InProcess._show", "live"),
         ("export", "streaming.exporter.consumer:Consumer.run", "kafka"),
-        pytest.param("stream", "streaming.spark.service:keep_compact", "compaction", marks=pytest.mark.e2e),
+        pytest.param("stream", "streaming.spark.job:keep_compact", "compaction", marks=pytest.mark.e2e),
     ],
 )
 def test_a_thread_that_fails_is_told(config: Path, command: str, place: str, thread: str) -> None:

@@ -143,14 +143,14 @@ def test_numbers_in_too_many_pieces_are_refused() -> None:
         seqs = range(place, place + 32_000, 2)
         receiver.received(sender, 0, seqs, 1.0, sent=[0.5] * len(seqs))
         place += 32_000
-        assert place < 4 * bounds.RUNS
+        assert place < 4 * bounds.NUMBER_RANGES
     assert rejected(path) == "runs"
 
 
 def test_holes_among_record_numbers_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every other record missing: the oldest holes are given up; early numbers are held together."""
     path, _, receiver = pair()
-    monkeypatch.setattr(ends, "RANGES", 50)
+    monkeypatch.setattr(ends, "RECORD_RANGES", 50)
     for number in range(10, 1_000, 2):
         receiver.number = number
         receiver.alive(1.0 + number / 10_000)

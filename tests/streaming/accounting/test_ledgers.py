@@ -42,7 +42,7 @@ def test_each_number_has_what_was_said_of_it_last(records: list[Runs]) -> None:
     known, wanted = ledger_rows(records[0]), expand(ledger_rows(records[0]))
     for runs in records[1:]:
         newer = ledger_rows(runs)
-        known, wanted = ledgers.over(newer, known), {**wanted, **expand(newer)}
+        known, wanted = ledgers.merged(newer, known), {**wanted, **expand(newer)}
         assert expand(known) == wanted
         assert list(expand(known)) == sorted(wanted)
 
@@ -90,7 +90,7 @@ def test_numbers_of_a_part_that_is_given_up_keep_what_was_known() -> None:
 
 def test_a_ledger_of_absurdly_many_pieces_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts without end do not grow the state; the window says that something is missing in it."""
-    monkeypatch.setattr(bounds, "RUNS", 6)
+    monkeypatch.setattr(bounds, "NUMBER_RANGES", 6)
     path = Path()
     sender, receiver = path.end("sender"), path.end("receiver")
     kinds: tuple[Outcome, Outcome] = ("accepted", "released")

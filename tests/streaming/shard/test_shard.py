@@ -18,7 +18,7 @@ from streaming.accounting import Accountant
 from streaming.shard import log as shard_log
 from streaming.shard.outputs import Input, Output
 from streaming.shard.packing import StateError
-from streaming.shard.shard import Logged, Shard, ShardRules, Snapshot
+from streaming.shard.shard import LogEntry, Shard, ShardRules, Snapshot
 
 RULES = Rules(5 * SECOND_NS, 10 * SECOND_NS, 60 * SECOND_NS, 900 * SECOND_NS)
 HOUR_NS = 3600 * SECOND_NS
@@ -45,8 +45,8 @@ class Store:
     log: list[bytes] = field(default_factory=list)
     snapshots: int = 0
 
-    def take(self, changes: Snapshot | Logged) -> None:
-        if isinstance(changes, Logged):
+    def take(self, changes: Snapshot | LogEntry) -> None:
+        if isinstance(changes, LogEntry):
             self.log.append(changes.records)
             return
         self.snapshots += 1
@@ -58,8 +58,8 @@ class Store:
             else:
                 self.windows[start] = blob
 
-    def restarted(self, patience: int, rules: Rules = RULES) -> Shard:
-        shard = Shard(ShardRules(rules), self.header, patience)
+    def restarted(self, log_batches: int, rules: Rules = RULES) -> Shard:
+        shard = Shard(ShardRules(rules), self.header, log_batches)
         shard.replay(self.windows.get, self.log)
         return shard
 
@@ -70,7 +70,7 @@ def run(shard: Shard, store: Store, records: list[Input]) -> list[Output]:
     found += [output for record in records for output in shard.apply(record)]
     ending, changes = shard.finish()
     store.take(changes)
-    assert shard.logged == len(store.log)
+    assert shard.log_length == len(store.log)
     return [*found, *ending]
 
 
@@ -87,21 +87,21 @@ def test_the_example_has_final_windows() -> None:
 @settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(1, 80), st.booleans()), min_size=1, max_size=12), st.integers(0, 5))
 def test_any_split_and_any_restart_gives_the_same_rows(
-    batches: list[tuple[int, bool]], patience: int
+    batches: list[tuple[int, bool]], log_batches: int
 ) -> None:
     """A restart goes on from the newest snapshot and the log since, however often there are snapshots.
 
     Of paths that are in no snapshot yet the rows of the log are told again, which readers know as repeats.
     """
     store = Store()
-    shard = store.restarted(patience)
+    shard = store.restarted(log_batches)
     found: list[Output] = []
     at = 0
     for size, restart in [*batches, (len(TOPIC), False)]:
         found += run(shard, store, TOPIC[at : at + size])
         at += size
         if restart:
-            shard = store.restarted(patience)
+            shard = store.restarted(log_batches)
     rows = [output.value for output in found if output.kind == "windows"]
     assert list(dict.fromkeys(rows)) == EXPECTED
 
@@ -239,18 +239,18 @@ CHANGED = replace(RULES, settle_ns=5 * SECOND_NS)
 LONG = topic(230, "a")
 
 
-@pytest.mark.parametrize("patience", [0, 16])
-def test_other_rules_begin_midway_and_stay_without_holes(patience: int) -> None:
+@pytest.mark.parametrize("log_batches", [0, 16])
+def test_other_rules_begin_midway_and_stay_without_holes(log_batches: int) -> None:
     """Also where the change finds a log, or windows of the same starts that are still open, and after it."""
     store = Store()
-    shard = store.restarted(patience)
+    shard = store.restarted(log_batches)
     found: list[Output] = []
     for at in range(0, 200, 20):
         found += run(shard, store, LONG[at : at + 20])
-    shard = store.restarted(patience, CHANGED)
+    shard = store.restarted(log_batches, CHANGED)
     for at in range(200, 460, 10):
         found += run(shard, store, LONG[at : at + 10])
-        shard = store.restarted(patience, CHANGED)
+        shard = store.restarted(log_batches, CHANGED)
     first = list(dict.fromkeys(rows_of(found, RULES)))
     assert first == [(start, 0) for start in range(0, first[-1][0] + 5, 5)]
     then = list(dict.fromkeys(rows_of(found, CHANGED)))

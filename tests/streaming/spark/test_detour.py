@@ -5,10 +5,11 @@ from __future__ import annotations
 import uuid
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import bombs
 import pytest
-from kafka import KafkaProducer
+from kafka import KafkaProducer, TopicPartition
 from kafka.errors import KafkaError
 from spark_job import RULES, letters
 
@@ -16,7 +17,8 @@ from collectors.contract.topics import DEAD_LETTERS, SAMPLES
 from collectors.kafka.batches import MOST_BYTES
 from streaming.spark import detour
 from streaming.spark.detour import Detour
-from streaming.spark.offset_log import Ends, Plan
+from streaming.spark.offset_log import Offsets, Plan
+from streaming.spark.query import Query
 from streaming.spark.settings import JobSettings, KafkaAccess
 
 if TYPE_CHECKING:
@@ -28,25 +30,30 @@ MIB = 1 << 20
 
 
 class Checkpoint:
-    """In place of Spark's files: where each batch ends, and which of them are done."""
+    """In place of Spark's files: where each batch ends, by partition, and which of them are done."""
 
     def __init__(self) -> None:
-        self.ends: list[Ends] = []
+        self.ends: list[dict[int, int]] = []
         self.done = 0
+        self._topic = ""
 
-    def __call__(self, *_: Any) -> Checkpoint:
+    def __call__(self, _spark: Any, _folder: str, topics: tuple[str, ...]) -> Checkpoint:
+        (self._topic,) = topics
         return self
 
     def newest(self) -> Plan | None:
         number = len(self.ends) - 1
         if number < 0:
             return None
-        start = self.ends[number - 1] if number else None
-        return Plan(number, self.ends[number], start, done=self.done == len(self.ends))
+        start = self._offsets(number - 1) if number else None
+        return Plan(number, self._offsets(number), start, done=self.done == len(self.ends))
 
-    def put(self, number: int, ends: Ends, like: int) -> None:
+    def put(self, number: int, ends: Offsets, like: int) -> None:
         assert like == len(self.ends) - 1
-        self.ends[number:] = [ends]
+        self.ends[number:] = [{place.partition: end for place, end in ends.items()}]
+
+    def _offsets(self, number: int) -> Offsets:
+        return {TopicPartition(self._topic, partition): end for partition, end in self.ends[number].items()}
 
 
 class Lane:
@@ -62,7 +69,10 @@ class Lane:
             checkpoint="unused",
             default_rules=RULES,
         )
-        self.detour = Detour(self.settings, "accounting-0", self.settings.samples_topic)
+        self.query = Query(
+            name="accounting-0", reads=(self.settings.samples_topic,), build=Mock(), trigger_ms=1
+        )
+        self.detour = Detour(self.settings, self.query)
 
     def put(self, partition: int, *batches: list[int] | int) -> None:
         """A list is a batch of values of these sizes; a number so many small ones, each a batch."""
@@ -80,8 +90,8 @@ class Lane:
 
     def ask(self) -> tuple[bool, list[tuple[int, int, int]]]:
         """What the job is told."""
-        careful, passed = self.detour.plan(None)  # type: ignore[arg-type] # only the real files need Spark
-        return careful, [(one.partition, one.first, one.following) for one in passed]
+        careful, skipped = self.detour.plan(None)  # type: ignore[arg-type] # only the real files need Spark
+        return careful, [(batch.place.partition, batch.first, batch.following) for batch in skipped]
 
 
 @pytest.fixture
@@ -180,7 +190,7 @@ def test_a_plan_of_too_much_is_done_in_pieces(
 ) -> None:
     """Of batches within the bound: all are read, but not all at once, and none is passed over."""
     monkeypatch.setattr(detour, "PIECE_BYTES", 10 * MIB)
-    lane.detour = Detour(lane.settings, "accounting-0", lane.settings.samples_topic)
+    lane.detour = Detour(lane.settings, lane.query)
     lane.put(0, *[[3 * MIB]] * 8)
     lane.put(1, *[[3 * MIB]] * 3)
     checkpoint.ends = [{0: 8, 1: 3}]
@@ -227,7 +237,7 @@ def test_a_topic_that_was_made_anew_in_mid_batch(lane: Lane, checkpoint: Checkpo
 def test_a_kafka_that_does_not_answer_is_told(lane: Lane, checkpoint: Checkpoint) -> None:
     """The plan stays as it is; whoever asked tries again."""
     access = KafkaAccess(servers=("127.0.0.1:1",))
-    away = Detour(replace(lane.settings, kafka=access), "accounting-0", lane.settings.samples_topic)
+    away = Detour(replace(lane.settings, kafka=access), lane.query)
     checkpoint.ends = [{0: 1, 1: 1}]
     with pytest.raises(KafkaError):
         away.plan(None)  # type: ignore[arg-type] # the same

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import threading
-import urllib.error
-import urllib.request
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,16 +13,27 @@ from helpers import wait_until
 from kafka.admin import KafkaAdminClient
 from prometheus_client import CollectorRegistry
 from pyspark.sql import SparkSession
-from spark_job import RULES, consume, expected, letters, produce, window_rows
+from spark_job import (
+    RULES,
+    consume,
+    expected,
+    get,
+    letters,
+    metric,
+    not_ready,
+    produce,
+    running,
+    window_rows,
+)
 from synthetic import Flow
 
 from collectors.config.load import parse
 from collectors.contract.topics import LIVE, SAMPLES, WINDOWS
 from deploy.parts.in_process import InProcess
 from streaming.exporter import Exporter
-from streaming.spark import checkpoint, service
+from streaming.spark import checkpoint
 from streaming.spark.checkpoint import CheckpointError
-from streaming.spark.job import settled
+from streaming.spark.job import find_layout
 from streaming.spark.lanes import Layout
 from streaming.spark.settings import JobSettings, KafkaAccess
 
@@ -55,44 +61,6 @@ def settings(kafka: Kafka, tmp_path: Path) -> JobSettings:
         max_records=300,
         listen="127.0.0.1:0",
     )
-
-
-@contextmanager
-def running(spark: SparkSession, settings: JobSettings) -> Iterator[str]:
-    """The job as `inflight stream` runs it; the URL it serves."""
-    stop = threading.Event()
-    urls: list[str] = []
-    errors: list[BaseException] = []
-
-    def serve() -> None:
-        try:
-            service.serve(spark, settings, stop, urls.append)
-        except BaseException as error:  # noqa: BLE001 -- told to the test
-            errors.append(error)
-
-    thread = threading.Thread(target=serve, daemon=True)
-    thread.start()
-    try:
-        yield wait_until(lambda: urls, 10, "the job's address")[0]
-    finally:
-        stop.set()
-        thread.join(30)
-    assert not errors
-    assert not thread.is_alive()
-
-
-def get(url: str) -> str:
-    """The body of the answer, which has to be a good one."""
-    with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310 -- our own server
-        return str(answer.read().decode())
-
-
-def metric(url: str, line: str) -> float:
-    """The value of the series that this line begins with."""
-    for text in get(f"{url}/metrics").splitlines():
-        if text.startswith(line):
-            return float(text.rsplit(" ", 1)[1])
-    return 0.0
 
 
 def lanes_sum(url: str, name: str, label: str = "") -> float:
@@ -211,7 +179,7 @@ def test_a_topic_with_more_partitions_than_before_is_refused(
     spark: SparkSession, settings: JobSettings
 ) -> None:
     """Paths have records in two of them then, and nothing would read the new ones."""
-    assert settled(spark, settings) == Layout(2, 12)
+    assert find_layout(spark, settings) == Layout(2, 12)
     admin = KafkaAdminClient(bootstrap_servers=settings.kafka.servers[0])
     admin.create_partitions({settings.samples_topic: 13})
     admin.close()
@@ -220,7 +188,7 @@ def test_a_topic_with_more_partitions_than_before_is_refused(
 
 def _refused(spark: SparkSession, settings: JobSettings) -> bool:
     try:
-        settled(spark, settings)
+        find_layout(spark, settings)
     except CheckpointError as error:
         return "has 13 partitions, and had 12" in str(error)
     return False
@@ -239,15 +207,6 @@ def test_a_job_waits_for_its_topics(spark: SparkSession, settings: JobSettings, 
         records = [(FLOWS[0].path, value) for value in FLOWS[0].second(0)]
         count = produce(kafka.bootstrap, later.samples_topic, records)
         read_all(url, count)
-
-
-def not_ready(url: str) -> str:
-    """Why it is not."""
-    try:
-        get(f"{url}/-/ready")
-    except urllib.error.HTTPError as error:
-        return error.read().decode()
-    return ""
 
 
 def test_kafka_by_tls_and_a_password(

@@ -9,9 +9,11 @@ import pytest
 from prometheus_client import CollectorRegistry
 from pyspark.errors import PySparkException
 
-from streaming.spark import service
+from streaming.spark import supervised
+from streaming.spark.failures import cause, is_unfit
 from streaming.spark.progress import Progress
-from streaming.spark.service import reason, unfit
+from streaming.spark.query import Query
+from streaming.spark.supervised import SupervisedQuery
 
 PYTHON = """[PYTHON_EXCEPTION] thrown from the Python worker: Traceback (most recent call last):
   File "/x/streaming/shard/packing.py", line 36, in unpack
@@ -74,12 +76,12 @@ Caused by: org.apache.kafka.common.errors.TimeoutException: Timed out waiting fo
 )
 def test_the_cause_is_told(text: str, said: str) -> None:
     """Not the wrappers around it, and not the trace."""
-    assert reason(RuntimeError(text)) == said
+    assert cause(RuntimeError(text)) == said
 
 
 def test_nothing_is_known() -> None:
     """A query may end without an error."""
-    assert reason(None) == "it ended without saying why"
+    assert cause(None) == "it ended without saying why"
 
 
 @pytest.mark.parametrize(
@@ -99,23 +101,25 @@ def test_nothing_is_known() -> None:
 )
 def test_what_no_restart_mends(said: str, never: bool) -> None:  # noqa: FBT001 -- a parameter of the test
     """A Python that cannot run the job will not do so in ten seconds; Kafka may be there by then."""
-    assert unfit(said) is never
+    assert is_unfit(said) is never
 
 
 def test_a_query_with_nothing_to_read_is_well_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """After a failure: it asked Kafka, and there was nothing new, as with a lane that has no path."""
-    monkeypatch.setattr(service, "_BACKOFF_SECONDS", (0,))
+    monkeypatch.setattr(supervised, "BACKOFF_SECONDS", (0,))
     progress = Progress(CollectorRegistry())
-    query = Mock(status={"isTriggerActive": True}, isActive=True)
-    start = Mock(side_effect=[PySparkException("no such topic"), query])
+    running = Mock(status={"isTriggerActive": True}, isActive=True)
+    start = Mock(side_effect=[PySparkException("no such topic"), running])
+    query = Mock(spec=Query, start=start, accounts=True)
+    query.name = "accounting-0"
     detour = Mock(**{"plan.return_value": (False, [])})
-    runner = service._Runner("accounting-0", start, detour, progress, accounts=True)  # noqa: SLF001 -- alone
+    supervisor = SupervisedQuery(query, detour, progress)
     none: Any = None
     progress.idle("accounting-0")
-    runner.poll(none, none)
+    supervisor.poll(none, none)
     for _ in range(3):
-        runner.poll(none, none)
-        assert runner.trouble == "query accounting-0 failed: no such topic"
+        supervisor.poll(none, none)
+        assert supervisor.trouble == "query accounting-0 failed: no such topic"
     progress.idle("accounting-0")
-    runner.poll(none, none)
-    assert runner.trouble is None
+    supervisor.poll(none, none)
+    assert supervisor.trouble is None

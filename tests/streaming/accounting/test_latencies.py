@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from writing import Path, ns
 
 from streaming.accounting import samples
-from streaming.accounting.latencies import JITTER, MEASURES, Measures
+from streaming.accounting.latencies import JITTER, KINDS, Latencies
 from streaming.histogram import HIGHEST_NS
 
 quick = settings(max_examples=80)
@@ -39,15 +39,15 @@ def package(values: list[int]) -> Any:
 @given(batches)
 def test_measures_are_those_of_all_values_one_by_one(parts: list[tuple[int, list[Any]]]) -> None:
     """Sums exactly, histograms bucket by bucket, whichever measures a part has and however it spreads."""
-    ours = Measures()
-    plain: list[list[int]] = [[] for _ in range(MEASURES)]
+    ours = Latencies()
+    plain: list[list[int]] = [[] for _ in range(KINDS)]
     for first, values in parts:
         rows = np.array(values, np.int64).T[first:].copy()
         for number, row in enumerate(rows, first):
             plain[number] += row.tolist()
         ours.record(rows, first)
-    for number in range(MEASURES):
-        told, values = ours.of[number], plain[number]
+    for number in range(KINDS):
+        told, values = ours.totals[number], plain[number]
         assert told.count == len(values)
         assert (told.total, told.squares) == (sum(values), sum(value * value for value in values))
         assert (told.least, told.largest) == ((min(values), max(values)) if values else (0, 0))
@@ -59,9 +59,9 @@ def test_measures_are_those_of_all_values_one_by_one(parts: list[tuple[int, list
             for at in range(theirs.counts_len)
             if theirs.get_count_at_index(at)
         }
-    again = Measures.load(*ours.dump())
-    assert again.figures() == ours.figures()
-    for latency, values in zip(ours.figures()[:2], plain, strict=False):
+    again = Latencies.load(*ours.dump())
+    assert again.for_row() == ours.for_row()
+    for latency, values in zip(ours.for_row()[:2], plain, strict=False):
         if latency is None:
             assert not values
             continue

@@ -8,15 +8,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from prometheus_client import CollectorRegistry, disable_created_metrics
+from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 
 from collectors.http.headers import Hosts
 from collectors.http.server import Request, Response, Route, Server, for_known_names
 from collectors.process.worker import Worker, joined
-
-# Without it each counter has a second series, in no catalogue and read by nobody.
-disable_created_metrics()  # type: ignore[no-untyped-call]  # the package's own lack
 
 
 class ListenError(Exception):

@@ -11,10 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from prometheus_client.core import Metric as Family
-from prometheus_client.registry import Collector
-
-from collectors.contract.metrics import CATALOGUE, PREFIX, quote
+from collectors.http.metric_factory import MetricSource, head, line_form, quote
 from collectors.process.steady_clock import Steady
 
 # Name in the catalogue, label values in the catalogue's order, value.
@@ -48,7 +45,7 @@ class _Shown:
         return self.text
 
 
-class Board(Collector):
+class Board(MetricSource):
     """Samples by the target they are of; a target's samples are replaced or dropped as a whole.
 
     Those of a target that nobody has refreshed until their time runs out are not shown, but that it is down.
@@ -72,7 +69,7 @@ class Board(Collector):
         with self._lock:
             self._shown.pop(target, None)
 
-    def samples(self) -> Iterator[Sample]:
+    def values(self) -> Iterator[Sample]:
         """All that is shown now."""
         now = self._clock()
         for shown in self._all():
@@ -84,27 +81,12 @@ class Board(Collector):
         families: dict[str, list[str]] = {}
         for shown in self._all():
             for name, lines in shown.lines(now).items():
-                families.setdefault(name, [CATALOGUE[name].head]).append(lines)
+                families.setdefault(name, [head(name)]).append(lines)
         return "".join(["".join(lines) for lines in families.values()])
 
     def _all(self) -> list[_Shown]:
         with self._lock:
             return list(self._shown.values())
-
-    def describe(self) -> Iterable[Family]:
-        """Nothing: registering must not collect."""
-        return []
-
-    def collect(self) -> Iterator[Family]:
-        families: dict[str, Family] = {}
-        for name, values, value in self.samples():
-            family = families.get(name)
-            metric = CATALOGUE[name]
-            if family is None:
-                base = PREFIX + name.removesuffix("_total") if metric.kind == "counter" else PREFIX + name
-                family = families[name] = Family(base, metric.help, metric.told_kind)
-            family.add_sample(PREFIX + name, dict(zip(metric.labels, values, strict=True)), value)
-        yield from families.values()
 
 
 def _lines(samples: Iterable[Sample]) -> dict[str, str]:
@@ -113,8 +95,7 @@ def _lines(samples: Iterable[Sample]) -> dict[str, str]:
     for name, values, value in samples:
         form = forms.get(name)
         if form is None:
-            labels = ",".join(f'{label}="%s"' for label in CATALOGUE[name].labels)
-            form = forms[name] = (f"{PREFIX}{name}{{{labels}}} %r\n", [])
+            form = forms[name] = (line_form(name), [])
         for text in values:
             if text not in quoted:
                 quoted[text] = quote(text)

@@ -25,8 +25,7 @@ from collectors.process.worker import joined
 from collectors.runner import Fleet
 from deploy.errors import Problem
 from deploy.options import LISTEN, config_option, load_config, no_state, site_option
-from deploy.parts.probing import SinkMetrics
-from deploy.parts.results import add_build_info
+from deploy.parts.metrics import SinkMetrics, add_build_info
 from deploy.signals import stop_on_signals
 
 _log: Final = logging.getLogger("inflight.collect")

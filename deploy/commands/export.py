@@ -16,7 +16,8 @@ from collectors.kafka.client import KafkaSetupError
 from collectors.process.worker import Worker, joined
 from deploy.errors import Problem
 from deploy.options import LISTEN, config_option, load_config, no_state
-from deploy.parts.results import add_build_info, serve_results
+from deploy.parts.metrics import add_build_info
+from deploy.parts.results import serve_results
 from deploy.signals import stop_on_signals
 from streaming.exporter import Exporter
 from streaming.exporter.consumer import Consumer

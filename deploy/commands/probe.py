@@ -21,8 +21,8 @@ from collectors.probe.prober import Prober, Settings
 from collectors.process.worker import joined
 from deploy.errors import Problem
 from deploy.options import LISTEN, config_option, load_config, no_state, site_option
-from deploy.parts.probing import ProbeMetrics, SinkMetrics, choose, end_names, spool_bytes, until_stopped
-from deploy.parts.results import add_build_info
+from deploy.parts.metrics import ProbeMetrics, SinkMetrics, add_build_info
+from deploy.parts.probing import choose, end_names, spool_bytes, until_stopped
 from deploy.signals import stop_on_signals
 
 _log: Final = logging.getLogger("inflight.probe")

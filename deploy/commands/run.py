@@ -23,8 +23,9 @@ from collectors.runner import Fleet
 from deploy.errors import Problem
 from deploy.options import LISTEN, config_option, load_config, site_option
 from deploy.parts.in_process import InProcess
-from deploy.parts.probing import ProbeMetrics, choose, until_stopped
-from deploy.parts.results import add_build_info, serve_results
+from deploy.parts.metrics import ProbeMetrics, add_build_info
+from deploy.parts.probing import choose, until_stopped
+from deploy.parts.results import serve_results
 from deploy.ping.figures import milliseconds
 from deploy.signals import stop_on_signals
 from streaming.exporter import Exporter

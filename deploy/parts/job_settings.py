@@ -15,7 +15,7 @@ from collectors.config.paths import Path
 from collectors.config.units import duration_ns
 from deploy.errors import Problem
 from deploy.options import LISTEN
-from deploy.parts.results import config_hash
+from deploy.parts.metrics import config_hash
 from streaming.sizing import RECORD_BYTES, SAMPLE_BYTES, cores
 from streaming.spark.lanes import MAX_LANES
 from streaming.spark.settings import JobSettings, KafkaAccess

@@ -1,20 +1,14 @@
-"""What `probe`, `run` and `ping` share: which ends a host runs, and their metrics."""
+"""What `probe`, `run` and `ping` share: which ends a host runs."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from threading import Event
-from typing import Any, Final
-
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from typing import Final
 
 from collectors.config.model import Config
 from collectors.config.paths import Path, resolve
-from collectors.contract.metrics import CATALOGUE
-from collectors.contract.records import OUTCOMES
-from collectors.kafka.sink import KafkaSink
-from collectors.probe.measure.send_delay import BOUNDS_SECONDS
 from collectors.probe.prober import Prober
 from collectors.probe.specs import receiver_specs, sender_specs
 from deploy.errors import Problem
@@ -75,77 +69,3 @@ def spool_bytes(sending: Sequence[Path], receiving: Sequence[Path], span_ns: int
     for path in sending:
         per_second += 2 * path.senders * RECORD_BYTES
     return max(_LEAST_BYTES, round(1.5 * per_second * seconds))
-
-
-class ProbeMetrics:
-    """The live counts of all ends, as Prometheus reads them."""
-
-    def __init__(self, prober: Prober, site: str) -> None:
-        self._prober, self._site = prober, site
-
-    def collect(self) -> Iterator[Any]:
-        up = _gauge("probe_end_up")
-        messages = _counter("probe_messages_total")
-        lag = HistogramMetricFamily(
-            CATALOGUE["probe_schedule_lag_seconds"].full_name,
-            CATALOGUE["probe_schedule_lag_seconds"].help,
-            labels=CATALOGUE["probe_schedule_lag_seconds"].labels,
-        )
-        lags: dict[tuple[str, str], tuple[list[int], int]] = {}
-        for end in list(self._prober.senders):
-            path, name, sender = end.path, f"sender/{end.name}", end.sender
-            up.add_metric([path.mesh, path.name, name, self._site], int(sender.up))
-            for outcome, count in zip(OUTCOMES, sender.outcomes, strict=True):
-                messages.add_metric([path.mesh, path.name, name, outcome], count)
-            counts, total = lags.get((path.mesh, path.name), ([0] * len(sender.lag.counts), 0))
-            summed = [a + b for a, b in zip(counts, sender.lag.counts, strict=True)]
-            lags[path.mesh, path.name] = summed, total + sender.lag.sum_ns
-        for receiver in list(self._prober.receivers):
-            path, name = receiver.path, f"receiver/{receiver.name}"
-            up.add_metric([path.mesh, path.name, name, self._site], int(receiver.link_up))
-            messages.add_metric([path.mesh, path.name, name, "received"], receiver.received)
-            messages.add_metric([path.mesh, path.name, name, "foreign"], receiver.foreign)
-        for labels, (counts, total_ns) in lags.items():
-            buckets, below = [], 0
-            for bound, count in zip((*map(str, BOUNDS_SECONDS), "+Inf"), counts, strict=True):
-                below += count
-                buckets.append((bound, below))
-            lag.add_metric(list(labels), buckets, total_ns / 1e9)
-        steps = _counter("probe_clock_steps_total")
-        steps.add_metric([self._site], self._prober.clock_steps)
-        still = _counter("probe_stood_still_seconds_total")
-        still.add_metric([self._site], self._prober.stood_still_seconds)
-        yield from (up, messages, lag, steps, still)
-
-
-class SinkMetrics:
-    """What waits for Kafka, and what was given up."""
-
-    def __init__(self, sink: KafkaSink, part: str, site: str) -> None:
-        self._sink, self._labels = sink, [part, site]
-
-    def collect(self) -> Iterator[Any]:
-        spool = self._sink.spool
-        values = {
-            "sink_spool_bytes": spool.waiting_bytes,
-            "sink_spool_limit_bytes": spool.limit_bytes,
-            "sink_oldest_record_seconds": spool.oldest_seconds(),
-        }
-        for name, value in values.items():
-            family = _gauge(name)
-            family.add_metric(self._labels, value)
-            yield family
-        dropped = _counter("sink_dropped_seconds_total")
-        for reason, count in self._sink.dropped_seconds.items():
-            dropped.add_metric([*self._labels, reason], count)
-        yield dropped
-
-
-def _gauge(name: str) -> Any:
-    metric = CATALOGUE[name]
-    return GaugeMetricFamily(metric.full_name, metric.help, labels=metric.labels)
-
-
-def _counter(name: str) -> Any:
-    metric = CATALOGUE[name]
-    return CounterMetricFamily(metric.full_name, metric.help, labels=metric.labels)

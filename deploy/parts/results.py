@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
-from importlib.metadata import version
 
-from prometheus_client import CollectorRegistry, Gauge
+from prometheus_client import CollectorRegistry
 
-from collectors.config.model import Config
-from collectors.contract.metrics import CATALOGUE
 from collectors.http.monitoring import Exposition
 from dashboards.page import routes
 from streaming.exporter import Exporter
@@ -32,16 +28,3 @@ def serve_results(
 
     hosts = exporter.config.export.hosts
     return Exposition(listen, registry, not_ready, routes(exporter, not_ready), paths, hosts)
-
-
-def add_build_info(registry: CollectorRegistry, part: str, config: Config) -> None:
-    """`build_info` of this process: parts whose config hashes differ do not run on the same config."""
-    metric = CATALOGUE["build_info"]
-    gauge = Gauge(metric.full_name, metric.help, metric.labels, registry=registry)
-    gauge.labels(part, version("inflight-monitor"), config_hash(config)).set(1)
-
-
-def config_hash(config: Config) -> str:
-    """Short; `site` and `state` are of the host, not of the config that hosts share."""
-    text = config.model_dump_json(exclude={"site", "state"})
-    return hashlib.blake2b(text.encode(), digest_size=4).hexdigest()

@@ -13,14 +13,14 @@ from threading import Event
 from typing import Any, Final, Protocol
 
 from kafka.errors import KafkaError
-from prometheus_client import CollectorRegistry, Gauge
+from prometheus_client import CollectorRegistry
 from py4j.protocol import Py4JError
 from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from collectors.contract.metrics import CATALOGUE
+from collectors.http.metric_factory import gauge
 from collectors.http.monitoring import Exposition
 from collectors.process.trouble import Trouble
 from collectors.process.worker import Worker, joined
@@ -159,9 +159,7 @@ def serve(
     `serving` is told the URL.
     """
     registry = CollectorRegistry()
-    metric = CATALOGUE["build_info"]
-    info = Gauge(metric.full_name, metric.help, metric.labels, registry=registry)
-    info.labels("stream", settings.version, settings.config_hash).set(1)
+    gauge("build_info", registry).labels("stream", settings.version, settings.config_hash).set(1)
     service = Service(spark, settings, Progress(registry))
     server = Exposition(settings.listen, registry, service.not_ready)
     _log.info("serving %s/metrics", server.url)

@@ -14,8 +14,8 @@ import click
 from collectors.process.private_files import private_folder
 from deploy.errors import Problem
 from deploy.jvm import artifacts
-from deploy.options import config_option, load_config
-from deploy.parts.job_settings import job_options, job_settings
+from deploy.options import config_option, job_options, load_config
+from deploy.parts.job_settings import job_settings
 from deploy.spark_submit import package
 
 _log: Final = logging.getLogger("inflight.stream")

@@ -1,32 +1,16 @@
-"""Metrics of the parts themselves: version and config, the ends of paths, what waits for Kafka."""
+"""Metrics of the ends of paths, and of what waits for Kafka."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
-from importlib.metadata import version
 from operator import add
 from typing import Final
 
-from prometheus_client import CollectorRegistry
-
-from collectors.config.model import Config
 from collectors.contract.records import OUTCOMES
-from collectors.http.metric_factory import Buckets, MetricSource, MetricValue, gauge
+from collectors.http.metric_factory import Buckets, MetricSource, MetricValue
 from collectors.kafka.sink import KafkaSink
 from collectors.probe.measure.send_delay import BOUNDS_SECONDS
 from collectors.probe.prober import Prober
-
-
-def add_build_info(registry: CollectorRegistry, part: str, config: Config) -> None:
-    """Add `build_info` of this process: parts whose config hashes differ do not run on the same config."""
-    gauge("build_info", registry).labels(part, version("inflight-monitor"), config_hash(config)).set(1)
-
-
-def config_hash(config: Config) -> str:
-    """A short hash of what hosts share of a config: all but `site` and `state`."""
-    text = config.model_dump_json(exclude={"site", "state"})
-    return hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
 
 
 class ProbeMetrics(MetricSource):

@@ -1,4 +1,4 @@
-"""What a ping writes for other programs: a HdrHistogram log, and rates as CSV."""
+"""Files that a ping writes for other programs: a HdrHistogram log, and rates as CSV."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Final
 
 from collectors.contract.window_rows import WindowRow
-from deploy.ping.results import Tally
+from deploy.ping.results import PingResults
 
 # Times in these logs are in seconds, and the maximum in ms where values are in ns: the viewers' convention.
 _HDR_UNIT_NS: Final = 1_000_000
 
 
 def write_hdr_log(file: Path, rows: list[WindowRow]) -> None:
-    """The standard log, version 1.3; the hdrhistogram package's writer knows no tags."""
+    """Write the standard log, version 1.3; the hdrhistogram package's writer knows no tags."""
     start = min((row["window_start_ns"] for row in rows), default=0)
     began = datetime.fromtimestamp(start / 1e9, UTC)
     lines = [
@@ -35,15 +35,15 @@ def write_hdr_log(file: Path, rows: list[WindowRow]) -> None:
     file.write_text("\n".join(lines) + "\n", encoding="ascii")
 
 
-def write_rate_log(file: Path, tally: Tally) -> None:
-    """A line a second: due and sent by the sender's books, received by the time of arrival."""
+def write_rate_log(file: Path, results: PingResults) -> None:
+    """Write a line for each second: due and sent from the sender's ledgers, received by time of arrival."""
     found: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
-    for (_, second), parts in tally.ledgers.items():
+    for (_, second), parts in results.ledgers.items():
         header = parts[0].header
         found[second][0] += header.due
         found[second][1] += sum(int(part.ledger.length.sum()) for part in parts if part.ledger is not None)
         found[second][3] += sum(header.unsent.values())
-    for second, count in tally.received_by_second.items():
+    for second, count in results.received_by_second.items():
         found[second][2] += count
     with file.open("w", newline="", encoding="utf-8") as out:
         writer = csv.writer(out)

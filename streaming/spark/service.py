@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from collectors.http.metric_factory import gauge
-from collectors.http.monitoring import Exposition
+from collectors.http.part_server import PartServer
 from collectors.process.trouble import Trouble
 from collectors.process.worker import Worker, joined
 from streaming.spark.archive import ARCHIVE_QUERY, keep_compact, start_archive
@@ -158,16 +158,22 @@ def serve(
 
     `serving` is told the URL.
     """
-    registry = CollectorRegistry()
-    gauge("build_info", registry).labels("stream", settings.version, settings.config_hash).set(1)
-    service = Service(spark, settings, Progress(registry))
-    server = Exposition(settings.listen, registry, service.not_ready)
-    _log.info("serving %s/metrics", server.url)
+    service, server = served(spark, settings)
     serving(server.url)
     try:
         service.run(stopping)
     finally:
         server.close()
+
+
+def served(spark: SparkSession, settings: JobSettings) -> tuple[Service, PartServer]:
+    """Make the job, to be run, and the server of its /metrics, to be closed."""
+    registry = CollectorRegistry()
+    gauge("build_info", registry).labels("stream", settings.version, settings.config_hash).set(1)
+    service = Service(spark, settings, Progress(registry))
+    server = PartServer(settings.listen, registry, service.not_ready)
+    _log.info("serving %s/metrics", server.url)
+    return service, server
 
 
 class Service:

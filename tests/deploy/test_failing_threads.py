@@ -89,8 +89,8 @@ def test_a_loop_that_cannot_go_on_ends_the_process(config: Path, command: str) -
         ("collect", "collectors.kafka.sink:KafkaSink._begin_again", "kafka-sink"),
         ("collect", "collectors.router.collector:MeshCollector.run", "collect-prod"),
         ("run", "collectors.router.collector:MeshCollector.run", "collect-prod"),
-        ("run", "collectors.kafka.in_process:DirectSink._run", "records"),
-        ("run", "deploy.parts.in_process:InProcess._show", "live"),
+        ("run", "collectors.kafka.in_process_sink:InProcessSink._run", "records"),
+        ("run", "deploy.parts.in_process:InProcessAccounting._show_live", "live"),
         ("export", "streaming.exporter.consumer:Consumer.run", "kafka"),
         pytest.param("stream", "streaming.spark.service:keep_compact", "compaction", marks=pytest.mark.e2e),
     ],
@@ -140,7 +140,7 @@ def test_late_records_make_a_probe_not_ready(config: Path) -> None:
     """With what is wrong with Kafka, where the ends themselves are at work."""
     port = free_port()
     script = (
-        "import sys\nfrom collectors import sink\nfrom collectors.probe.prober import Prober\n"
+        "import sys\nfrom collectors.kafka import sink\nfrom collectors.probe.prober import Prober\n"
         "sink._LATE_SECONDS = 0.5\nProber.not_ready = lambda self: None\n"
         "from deploy.cli import main\nmain(sys.argv[1:])\n"
     )

@@ -106,4 +106,4 @@ def test_nobody_else_makes_metrics() -> None:
             }
             if name != FACTORY and taken - {"CollectorRegistry"}:
                 others[name] = taken
-    assert others == {"collectors/http/monitoring.py": {"CollectorRegistry", "choose_encoder"}}
+    assert others == {"collectors/http/part_server.py": {"CollectorRegistry", "choose_encoder"}}

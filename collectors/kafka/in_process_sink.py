@@ -13,7 +13,7 @@ from collectors.process.worker import Worker
 _log: Final = logging.getLogger("inflight.sink")
 
 
-class DirectSink:
+class InProcessSink:
     """For `inflight run` and `inflight ping`: the very bytes that Kafka would get, in the same order.
 
     They are taken in a thread of their own: what is made of them must not hold up messages.

@@ -20,7 +20,7 @@ class ListenError(Exception):
     """The address cannot be listened on."""
 
 
-class Exposition:
+class PartServer:
     """Serves from threads of its own, from construction until `close`.
 
     `ready` tells why the part is not ready, or None; `text` gives families beside the registry's, in

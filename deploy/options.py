@@ -36,7 +36,7 @@ LISTEN: Final = Unit("host:port", lambda value: listen_address(str(value)))
 
 
 def config_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`-c FILE`, else $INFLIGHT_CONFIG, else ./inflight.yaml."""
+    """Add `-c FILE`, else $INFLIGHT_CONFIG, else ./inflight.yaml."""
     return click.option(
         "-c",
         "--config",
@@ -51,7 +51,7 @@ def config_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def site_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`--site NAME` goes before the file's `site`."""
+    """Add `--site NAME`, which takes precedence over the config's `site`."""
     return click.option(
         "--site", type=NAME, help="This host's name in metrics, instead of the config's `site`."
     )(function)
@@ -75,7 +75,7 @@ def load_config(file: Path, site: str | None = None) -> Config:
 
 
 def topics_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`--create-topics`, as `make_topics`."""
+    """Add `--create-topics`, as `make_topics`."""
     return click.option(
         "--create-topics", "make_topics", is_flag=True, help="Make the Kafka topics that are missing."
     )(function)
@@ -109,7 +109,7 @@ _JOB_OPTIONS: Final[Mapping[str, tuple[Any, Any, str]]] = {
 
 
 def job_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that `deploy.parts.job_settings.job_settings` takes."""
+    """Add the options that `deploy.parts.job_settings.job_settings` takes."""
     for option, (kind, default, text) in list(_JOB_OPTIONS.items())[::-1]:
         show = default is not None
         function = click.option(option, type=kind, default=default, show_default=show, help=text)(function)

@@ -39,14 +39,14 @@ def histogram(name: str, registry: CollectorRegistry, bounds: Sequence[float]) -
 
 
 class Buckets(NamedTuple):
-    """The value of a histogram: how many were at or below each bound and above the bound before it."""
+    """The value of a histogram: counts of what lies between two bounds, each count in one bucket."""
 
     bounds: Sequence[float]
-    counts: Sequence[int]  # one more than bounds: the last is of what was above all of them
+    counts: Sequence[int]  # one more than bounds: the last is of what is above all
     sum: float
 
     def cumulative(self) -> Iterator[tuple[str, int]]:
-        """Yield the label `le` and the count of each bucket, as Prometheus has them."""
+        """Yields `le` and the cumulative count of each bucket, as Prometheus has them."""
         total = 0
         for bound, count in zip((*map(str, self.bounds), "+Inf"), self.counts, strict=True):
             total += count
@@ -58,13 +58,13 @@ MetricValue = tuple[str, tuple[str, ...], float | Buckets]
 
 
 class MetricSource(Collector):
-    """What a registry asks for values at each scrape."""
+    """Something whose values a registry reads at each scrape."""
 
-    always: tuple[str, ...] = ()  # metrics that have their head in the text also while they have no value
+    always: tuple[str, ...] = ()  # metrics that are told while they have no value, too
 
     @abstractmethod
     def values(self) -> Iterable[MetricValue]:
-        """All values of now. Called from several threads at once."""
+        """Returns all values of now; is called from several threads at once."""
 
     def describe(self) -> Iterable[Family]:
         return []  # registering must not collect
@@ -98,27 +98,27 @@ def _add(family: Family, name: str, labels: tuple[str, ...], value: float | Buck
 
 
 def head(name: str) -> str:
-    """The lines before a metric's values in the text format."""
+    """Returns the two lines before a metric's values in the text format."""
     metric = CATALOGUE[name]
     text = metric.help.replace("\\", "\\\\").replace("\n", "\\n")
     return f"# HELP {metric.full_name} {text}\n# TYPE {metric.full_name} {_text_kind(name)}\n"
 
 
 def line_form(name: str) -> str:
-    """A line of the text format, for `%` with the labels' values, each through `quote`, and the value."""
+    """Returns a line of the text format, for `%` with the labels' quoted values and the value."""
     metric = CATALOGUE[name]
     labels = ",".join(f'{label}="%s"' for label in metric.labels)
     return f"{metric.full_name}{{{labels}}} %r\n"
 
 
 def label_text(name: str, values: Sequence[str], first: int = 0) -> str:
-    """Values of the metric's labels from the one of number `first` on, as they stand between braces."""
+    """Returns the metric's labels, from the one of number `first` on, as they stand between braces."""
     named = zip(CATALOGUE[name].labels[first:], values, strict=True)
     return ",".join(f'{label}="{quote(value)}"' for label, value in named)
 
 
 def histogram_lines(name: str, labels: str, cumulative: Iterable[tuple[str, int]], sum_: float) -> str:
-    """A histogram in the text format; `labels` is a `label_text`, `cumulative` as of `Buckets`."""
+    """Returns a histogram in the text format; `labels` is a `label_text`, `cumulative` as of `Buckets`."""
     start = CATALOGUE[name].full_name
     count = 0
     lines = []
@@ -129,11 +129,11 @@ def histogram_lines(name: str, labels: str, cumulative: Iterable[tuple[str, int]
 
 
 def quote(value: str) -> str:
-    """A label's value as it stands in the text format: one value on one line, whatever it holds."""
+    """Returns a label's value for the text format: one value on one line, whatever it holds."""
     return value.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
 
 
 def _text_kind(name: str) -> str:
-    """The type in the text format, which knows no `info`."""
+    """Returns the type in the text format, which has no `info`."""
     kind = CATALOGUE[name].kind
     return "gauge" if kind == "info" else kind

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -119,7 +118,8 @@ def command(url: str, address: str, **options: Any) -> None:
         credit=options["credit"],
         connect_seconds=options["connect_timeout"] / 1e9,
     )
-    _try_files(options)
+    output = files.OutputFiles(options["hdr_log"], options["rate_log"], options["samples"])
+    output.try_out()
     results = PingResults(execution.path_of(request), keep_samples=options["samples"] is not None)
     obstacle = execution.execute(request, results, stop, show=execution.terminal_line)
     if sys.stderr.isatty():
@@ -129,7 +129,7 @@ def command(url: str, address: str, **options: Any) -> None:
         click.echo(json.dumps(found, indent=2))
     else:
         click.echo("\n".join(show.table(found, ping_pong=ping_pong)))
-    _write_files(results, options)
+    output.write(results)
     if obstacle:
         raise Problem(obstacle)
     sys.exit(1 if found["classes"]["lost"] else 0)
@@ -160,36 +160,3 @@ def _echo(endpoint: Endpoint, address: str, stop: threading.Event) -> None:
     stop.wait()
     peer.stop()
     click.echo(f"echoed {peer.echoed}, could not echo {peer.dropped}", err=True)
-
-
-_FILES: Final = ("hdr_log", "rate_log", "samples")
-
-
-def _try_files(options: dict[str, Any]) -> None:
-    """Raise Problem for a file that cannot be written: before an hour of measuring, not after it."""
-    for file in filter(None, (options[name] for name in _FILES)):
-        try:
-            file.open("ab").close()
-        except OSError as error:
-            raise Problem(f"cannot write {file}: {error.strerror}") from None
-
-
-def _write_files(results: PingResults, options: dict[str, Any]) -> None:
-    writers: dict[str, Callable[[Path], None]] = {
-        "hdr_log": lambda file: files.write_hdr_log(file, results.last_rows()),
-        "rate_log": lambda file: files.write_rate_log(file, results),
-        "samples": lambda file: _write_samples(file, results),
-    }
-    for name in _FILES:
-        file = options[name]
-        try:
-            if file:
-                writers[name](file)
-        except OSError as error:
-            raise Problem(f"cannot write {file}: {error.strerror or error}") from None
-
-
-def _write_samples(file: Path, results: PingResults) -> None:
-    from deploy.ping import samples  # noqa: PLC0415 -- few want it, and it takes a while to load
-
-    samples.write_samples(file, results)

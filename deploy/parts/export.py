@@ -23,7 +23,7 @@ _END_SECONDS: Final = 5.0
 
 
 class ExportPart(Part):
-    """Counters go on from those in the config's `state` folder, where they are kept again."""
+    """Serves rows of the topics; its counters are kept in the config's `state` folder."""
 
     def __init__(self, config: Config, *, listen: str | None = None) -> None:
         super().__init__()
@@ -66,5 +66,5 @@ class ExportPart(Part):
         return joined(self._reader.problem, self._consumer.not_ready())
 
     def _text(self) -> str:
-        # Counters behind those of the last life would look like a restart to Prometheus.
+        # Until it has caught up: counters below those of its last life look like a reset to Prometheus.
         return "" if self._consumer.behind() else self.exporter.render()

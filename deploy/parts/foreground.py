@@ -1,4 +1,4 @@
-"""A part as what its process does: until a signal comes, its time is over, or it ends by itself."""
+"""Runs a part as this process: until a signal comes, its time is over, or it ends by itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Probes' records straight into accounting and exporter: what Kafka and Spark do elsewhere."""
+"""Accounting in the process of the probes, in place of Kafka and Spark."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _FORGET_NS: Final = 24 * 3_600 * 10**9  # as the topic's retention would
 
 
 class InProcessAccounting:
-    """Takes the very bytes that would go to Kafka, and gives the exporter the rows that would come from it.
+    """Takes the bytes that would go to Kafka, and gives the exporter the rows that the job would write.
 
-    `on_row` gets each final row, too, in the thread that brings the record.
+    Final rows go to `on_row`, too, in the thread that calls `take`.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class InProcessAccounting:
             _log.warning("%s of %s cannot be shown: %s", record.entity, record.key, error)
 
     def not_ready(self) -> str | None:
-        """Why live rows are not shown."""
+        """Returns why live rows are not shown, or None."""
         return self._worker.problem
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ from collectors.probe.prober import Prober
 
 
 class ProbeMetrics(MetricSource):
-    """The live counts of all ends."""
+    """What the ends of this process have counted."""
 
     always = (
         "probe_end_up",

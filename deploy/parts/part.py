@@ -1,4 +1,4 @@
-"""What the parts have in common: a part is made from a config, started and stopped, in any process."""
+"""What the parts have in common: they are made from a config, started and stopped, in any process."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ from deploy.errors import Problem
 class Part(ABC):
     """Works once, from `start` to `stop`; `with part:` calls both.
 
-    Making one takes what it needs (its address, its folders) and raises Problem where that is not to be had.
+    The constructor takes what the part needs, like its address and its folder, and raises Problem where it
+    cannot have it. `stop` gives it back, also where the part was never started.
     """
 
     def __init__(self) -> None:
-        self._closing = ExitStack()  # of what it has taken, the last first
+        self._closing = ExitStack()  # what was taken, to be given back
         self._started = False
 
     @property
     @abstractmethod
     def url(self) -> str:
-        """Where it serves /metrics, /-/healthy and /-/ready."""
+        """The base of /metrics, /-/healthy and /-/ready."""
 
     def start(self) -> None:
         """Begin to work; raises Problem where it cannot."""
@@ -39,22 +40,22 @@ class Part(ABC):
         self._closing.close()
 
     def not_ready(self) -> str | None:
-        """Why it is not at work with all that it has, as /-/ready says it; None where it is."""
+        """Returns why it is not fully at work, as /-/ready tells it, or None."""
         return self._why_not_ready() if self._started else "not started yet"
 
     @property
     def ended(self) -> bool:
-        """Whether it has ended by itself."""
+        """Whether it has ended without `stop`."""
         return False
 
     @property
     def failure(self) -> str | None:
-        """Why it ended unasked."""
+        """Why it ended without `stop`, or None."""
         return None
 
     @property
     def exit_status(self) -> int:
-        """Of a process that has done nothing but this part."""
+        """The exit status of a process that runs this part."""
         return Problem.exit_code if self.failure else 0
 
     @abstractmethod
@@ -62,7 +63,7 @@ class Part(ABC):
 
     @abstractmethod
     def _why_not_ready(self) -> str | None:
-        """Why it is not ready, once it is started."""
+        """Returns why it is not ready, or None; called once it is started."""
 
     def __enter__(self) -> Self:
         try:
@@ -77,7 +78,7 @@ class Part(ABC):
 
     @contextmanager
     def _making(self, state: Path | None = None) -> Iterator[ExitStack]:
-        """Close what was taken where the rest cannot be had, and raise Problem."""
+        """Give back what was taken if the constructor fails, and raise Problem where a person can mend it."""
         try:
             with ExitStack() as taken:
                 yield taken
@@ -89,7 +90,7 @@ class Part(ABC):
 
 
 def state_problem(state: Path, error: OSError) -> Problem:
-    """The Problem that what has to outlive a restart cannot be kept."""
+    """Returns the Problem that the state of a part cannot be kept."""
     return Problem(
         f"the folder `state` of the config, {state}, cannot be used: {error.strerror or error};"
         " let this user write there, or give another one"

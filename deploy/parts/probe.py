@@ -28,7 +28,7 @@ DEFAULT_LISTEN: Final = "127.0.0.1:9751"
 
 
 class ProbePart(Part):
-    """Runs the ends of the paths of these names, or of all; of these numbers, or all."""
+    """Runs ends of the paths of these names, or of all; of these numbers, or all of a path's ends."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class ProbePart(Part):
         registry = CollectorRegistry()
         add_build_info(registry, "probe", config)
         with self._making(config.state) as taken:
-            # First: what begins to measure and is refused then is taken for killed by the next start.
+            # First: the next start would take a probe for killed that begins to measure and is refused then.
             self._server = PartServer(listen, registry, self.not_ready)
             taken.callback(self._server.close)
             if make_topics:

@@ -18,7 +18,7 @@ def serve_results(
     not_ready: Callable[[], str | None] = lambda: None,
     text: Callable[[], str] | None = None,
 ) -> PartServer:
-    """Serve until closed; `text` is what /metrics has beside the registry, unless given the paths."""
+    """Serve until closed; `text` returns what /metrics has beside the registry: the paths unless given."""
     hosts = exporter.config.export.hosts
     return PartServer(
         listen, registry, not_ready, routes(exporter, not_ready), text or exporter.render, hosts

@@ -26,7 +26,7 @@ _log: Final = logging.getLogger("inflight.run")
 
 
 class RunPart(Part):
-    """Measures the paths of these names, or all; `on_row` gets each final row, as the job would write it."""
+    """Measures the paths of these names, or all; `on_row` is called with each final row, as encoded bytes."""
 
     def __init__(
         self,

@@ -30,7 +30,7 @@ _HEAP: Final = re.compile(r"\d+[mg]")
 
 
 class StreamPart(Part):
-    """Its other options are those of `job_settings`. It listens once it is started."""
+    """The job in a local Spark; `options` are those of `job_settings`. It listens from `start` on."""
 
     def __init__(self, config: Config, *, heap: str = "1g", cores: int | None = None, **options: Any) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class StreamPart(Part):
         self._stopping = threading.Event()
         self._worker = Worker("job", self._run, again=False)
         self._failure: str | None = None
-        self.out_of_memory = False  # a new process goes on from the checkpoint; PySpark has no second JVM
+        self.out_of_memory = False  # then a new process can go on: PySpark starts no second JVM
 
     @property
     def url(self) -> str:

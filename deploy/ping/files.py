@@ -1,4 +1,4 @@
-"""Files that a ping writes for other programs: a HdrHistogram log, and rates as CSV."""
+"""Files that a ping writes for other programs: a HdrHistogram log, rates as CSV, every message as Parquet."""
 
 from __future__ import annotations
 
@@ -7,13 +7,49 @@ from collections import defaultdict
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from collectors.contract.window_rows import WindowRow
+from deploy.errors import Problem
 from deploy.ping.results import PingResults
 
 # Times in these logs are in seconds, and the maximum in ms where values are in ns: the viewers' convention.
 _HDR_UNIT_NS: Final = 1_000_000
+
+
+class OutputFiles(NamedTuple):
+    """The files that are wanted."""
+
+    hdr_log: Path | None
+    rate_log: Path | None
+    samples: Path | None
+
+    def try_out(self) -> None:
+        """Raise Problem for a file that cannot be written: before an hour of measuring, not after it."""
+        for file in filter(None, self):
+            try:
+                file.open("ab").close()
+            except OSError as error:
+                raise Problem(f"cannot write {file}: {error.strerror}") from None
+
+    def write(self, results: PingResults) -> None:
+        """Write all of them; raises Problem for the first that cannot be written."""
+        for file, write in zip(self, (_write_hdr_log, write_rate_log, _write_samples), strict=True):
+            try:
+                if file:
+                    write(file, results)
+            except OSError as error:
+                raise Problem(f"cannot write {file}: {error.strerror or error}") from None
+
+
+def _write_hdr_log(file: Path, results: PingResults) -> None:
+    write_hdr_log(file, results.last_rows())
+
+
+def _write_samples(file: Path, results: PingResults) -> None:
+    from deploy.ping import samples  # noqa: PLC0415 -- few want it, and it takes a while to load
+
+    samples.write_samples(file, results)
 
 
 def write_hdr_log(file: Path, rows: list[WindowRow]) -> None:

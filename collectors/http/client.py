@@ -140,7 +140,7 @@ def _connected(host: str, port: int, until: float) -> socket.socket:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except UnicodeError:
-        raise OSError(f"{host!r} is not a host name") from None
+        raise OSError(f"{host!r} is no name of a host") from None
     problem: OSError = OSError(f"{host!r} has no address")
     for number, (family, kind, protocol, _, address) in enumerate(found):
         connection = socket.socket(family, kind, protocol)

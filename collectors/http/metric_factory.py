@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
@@ -97,6 +98,7 @@ def _add(family: Family, name: str, labels: tuple[str, ...], value: float | Buck
     family.add_sample(f"{metric.full_name}_sum", named, value.sum)
 
 
+@cache  # of the catalogue's names
 def head(name: str) -> str:
     """Returns the two lines before a metric's values in the text format."""
     metric = CATALOGUE[name]

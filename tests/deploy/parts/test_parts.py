@@ -22,6 +22,7 @@ from deploy.parts.export import ExportPart
 from deploy.parts.part import Part
 from deploy.parts.probe import ProbePart
 from deploy.parts.run import RunPart
+from deploy.parts.stream import StreamPart
 
 ANY_PORT = "127.0.0.1:0"
 Metric = Callable[..., float]
@@ -148,3 +149,20 @@ def test_parts_know_no_command() -> None:
         }  # fmt: skip
         wrong = [name for name in modules if name.startswith(("click", "deploy.commands", "deploy.options"))]
         assert not wrong, file
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"heap": "much"}, "--heap much: write it like 768m or 2g"),
+        ({"trigger": "soon"}, "--trigger: "),
+    ],
+)
+def test_what_the_job_cannot_be_told(config: Config, options: dict[str, str], said: str) -> None:
+    """Is found before Java is started, and nothing listens."""
+    with pytest.raises(Problem, match=said):
+        StreamPart(config, **options)
+    part = StreamPart(config)
+    assert (part.url, part.not_ready(), part.exit_status) == ("", "not started yet", 0)
+    assert (config.state / "checkpoint").is_dir()
+    part.stop()

@@ -44,6 +44,7 @@ class CollectPart(Part):
         with self._making(config.state) as taken:
             self._server = PartServer(listen, registry, self.not_ready, text=board.render)
             taken.callback(self._server.close)
+            taken.callback(board.steady.close)
             if config.kafka and make_topics:
                 for topic in create_topics(config.kafka):
                     _log.info("made topic %s", topic)

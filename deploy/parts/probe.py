@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 from collections.abc import Collection
 from typing import Final
@@ -74,6 +75,7 @@ class ProbePart(Part):
                 site=config.site, max_rate=config.defaults.max_rate, journals=journals, numbers=wanted
             )
             self._prober = Prober(sending, receiving, config.endpoints, self._sink, settings)
+            taken.callback(gc.unfreeze)  # the prober freezes what is there, for good: a process may go on
             taken.callback(self._prober.stop)
             registry.register(ProbeMetrics(self._prober, config.site))
             registry.register(SinkMetrics(self._sink, "probe", config.site))

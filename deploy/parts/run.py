@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 from collections.abc import Callable, Collection
 from typing import Final
@@ -52,6 +53,7 @@ class RunPart(Part):
                 lambda: self.exporter.render() + board.render(),
             )
             taken.callback(self._server.close)
+            taken.callback(board.steady.close)
             self._accounting = InProcessAccounting(config, self.exporter, on_row)
             taken.callback(self._accounting.close)
             self._fleet = Fleet(config, registry, self._accounting.take_poll, board=board)
@@ -59,6 +61,7 @@ class RunPart(Part):
             self._sink = InProcessSink(self._accounting.take)
             taken.callback(self._sink.close)
             self.prober: Final = Prober(sending, receiving, config.endpoints, self._sink, settings)
+            taken.callback(gc.unfreeze)  # the prober freezes what is there, for good: a process may go on
             taken.callback(self.prober.stop)
             registry.register(ProbeMetrics(self.prober, config.site))
 

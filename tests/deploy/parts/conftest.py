@@ -8,25 +8,13 @@ from pathlib import Path
 
 import pytest
 from helpers import free_port
+from parts_config import CONFIG
 from standin_clients import StandIn
 
 from collectors.config.load import parse
 from collectors.config.model import Config
 from collectors.http import client
 from deploy.parts.part import Part
-
-CONFIG = """
-version: 1
-site: here
-state: {state}
-kafka: {{servers: ["127.0.0.1:{kafka}"]}}
-meshes: {{m: {{urls: ["amqp://127.0.0.1:{router}"], interval: 1s}}}}
-endpoints: {{a: {{url: "amqp://127.0.0.1:{router}", mesh: m}}}}
-defaults: {{window: 1s, settle: 1s, rate: 50/s}}
-paths:
-  one: {{from: a, to: a, address: closest/one}}
-  two: {{from: a, to: a, address: closest/two, presettled: true}}
-"""
 
 
 @pytest.fixture

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Any
 
 import pytest
 from helpers import free_port, wait_until
+from parts_config import CONFIG
 from standin_clients import StandIn
 
 from collectors.config.model import Config
@@ -166,3 +169,38 @@ def test_what_the_job_cannot_be_told(config: Config, options: dict[str, str], sa
     assert (part.url, part.not_ready(), part.exit_status) == ("", "not started yet", 0)
     assert (config.state / "checkpoint").is_dir()
     part.stop()
+
+
+# In a process of its own: pytest keeps what is logged, with the frames of errors and all that they hold.
+_AGAIN_AND_AGAIN = """
+import gc, os, sys, threading, time
+from pathlib import Path
+from collectors.config.load import load
+from deploy.parts.collect import CollectPart
+from deploy.parts.probe import ProbePart
+from deploy.parts.run import RunPart
+
+config = load(Path(sys.argv[1]))
+for _ in range(3):
+    with CollectPart(config, listen="127.0.0.1:0") as a, ProbePart(config, listen="127.0.0.1:0") as b:
+        with RunPart(config, listen="127.0.0.1:0") as c:
+            while a.not_ready() or b.not_ready() or c.not_ready():
+                time.sleep(0.05)
+    del a, b, c
+    deadline = time.monotonic() + 20
+    while threading.active_count() > 1 and time.monotonic() < deadline:
+        time.sleep(0.05)  # a Kafka client that is left ends by itself
+    gc.collect()
+    print(threading.active_count(), len(os.listdir("/proc/self/fd")))
+"""
+
+
+def test_nothing_of_parts_is_left(router: StandIn, tmp_path: Path) -> None:
+    """Neither threads nor open files: who experiments starts them many times in one process."""
+    file = tmp_path / "inflight.yaml"
+    file.write_text(CONFIG.format(state=tmp_path / "state", kafka=free_port(), router=router.port))
+    command = [sys.executable, "-c", _AGAIN_AND_AGAIN, str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    first, *others = done.stdout.splitlines()
+    assert first.split()[0] == "1"
+    assert others == [first, first]

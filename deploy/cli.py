@@ -1,4 +1,4 @@
-"""The `inflight` command: a thin group whose sub-commands are the modules of deploy.commands."""
+"""The `inflight` command; its sub-commands are the modules of deploy.commands."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from deploy.commands import SUMMARIES
 
 
 class _Commands(click.Group):
-    """Imports a sub-command only when it is called for: `inflight --help` must not load Spark."""
+    """Imports a sub-command only when it is called: `inflight --help` must not load Spark."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
-                stream.reconfigure(errors="backslashreplace")  # a terminal may know fewer letters than we do
+                stream.reconfigure(errors="backslashreplace")  # the terminal's encoding may lack letters
         try:
             return super().main(*args, **kwargs)
         except OSError as error:
@@ -31,7 +31,7 @@ class _Commands(click.Group):
                 raise
             with contextlib.suppress(OSError):
                 click.echo(f"inflight: the output cannot be written: {error.strerror}", err=True)
-            os._exit(2)  # what is still to be flushed would fail again
+            os._exit(2)  # an exit that flushes would fail again
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
         return sorted(SUMMARIES)

@@ -1,4 +1,4 @@
-"""What a person did wrong, or must mend: told in one line, without a traceback."""
+"""Errors that a person can mend: shown in one line, without a traceback."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import click
 
 
 class Problem(click.ClickException):
-    """Something to put right before the command can work: misuse, config, a missing program."""
+    """Something has to be put right before it can work: misuse, config, a missing program."""
 
     exit_code = 2
 

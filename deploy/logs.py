@@ -1,4 +1,4 @@
-"""One line per event on stderr: for people, or as JSON for machines."""
+"""The log: a line for each event on stderr, as text or as JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LEVELS = ("debug", "info", "warning", "error")
 
 
 class _Lines(logging.Formatter):
-    """`2026-01-31T12:00:00.123Z warning inflight.sink: text`, one line whatever the text holds."""
+    """Formats as `2026-01-31T12:00:00.123Z warning inflight.sink: text`, always one line."""
 
     def format(self, record: logging.LogRecord) -> str:
         stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
@@ -25,7 +25,7 @@ class _Lines(logging.Formatter):
 
 
 def _escaped(text: str) -> str:
-    """Others' words are among it: nothing in them steers a terminal, or begins a line."""
+    """Returns text of peers such that it cannot steer a terminal or begin a line."""
     if text.isprintable():
         return text
     return "".join(
@@ -47,18 +47,18 @@ class _Json(logging.Formatter):
 
 
 def setup(level: str = "info", *, as_json: bool = False) -> None:
-    """Send Inflight's own log lines to stderr; other libraries speak from warning upwards."""
+    """Write Inflight's log to stderr, and that of libraries from level warning on."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Json() if as_json else _Lines())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.getLogger("inflight").setLevel(level.upper())
-    # The Kafka client retries by itself and says so at error level, many times a second.
+    # The Kafka client retries by itself, and logs each time as an error, many times a second.
     logging.getLogger("kafka").setLevel(logging.CRITICAL)
 
 
 @contextmanager
 def quiet(part: str, level: int) -> Iterator[None]:
-    """Within the block a part says only what is of this level or above: for what tells in another way."""
+    """Within the block, log of this part only what is of this level or above."""
     logger = logging.getLogger(part)
     before = logger.level
     logger.setLevel(level)

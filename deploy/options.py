@@ -1,8 +1,8 @@
-"""Options that several sub-commands share."""
+"""Options that several sub-commands share, and how they read the config."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,10 +11,11 @@ import click
 from collectors.config import load, units
 from collectors.config.model import Config, listen_address, name
 from deploy.errors import Problem
+from streaming.spark.lanes import MAX_LANES
 
 
 class Unit(click.ParamType[Any]):
-    """A text as the config would have it."""
+    """A value written as in the config."""
 
     def __init__(self, kind: str, read: Callable[[object], Any]) -> None:
         self.name = kind
@@ -35,7 +36,7 @@ LISTEN: Final = Unit("host:port", lambda value: listen_address(str(value)))
 
 
 def config_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`-c FILE`, else $INFLIGHT_CONFIG, else ./inflight.yaml."""
+    """Add `-c FILE`, else $INFLIGHT_CONFIG, else ./inflight.yaml."""
     return click.option(
         "-c",
         "--config",
@@ -50,20 +51,20 @@ def config_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def site_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`--site NAME` goes before the file's `site`."""
+    """Add `--site NAME`, which takes precedence over the config's `site`."""
     return click.option(
         "--site", type=NAME, help="This host's name in metrics, instead of the config's `site`."
     )(function)
 
 
 def check_login(user: str | None, password_file: Path | None) -> None:
-    """One without the other would be no login, and nobody would be told."""
+    """Raise Problem where one is given without the other: that would be no login, in silence."""
     if (user is None) != (password_file is None):
         raise Problem("--user and --password-file go together")
 
 
 def load_config(file: Path, site: str | None = None) -> Config:
-    """The config, or a Problem with every mistake in it."""
+    """Returns the config; raises Problem with every mistake in it."""
     try:
         config = load.load(file)
     except load.ConfigError as error:
@@ -73,9 +74,43 @@ def load_config(file: Path, site: str | None = None) -> Config:
     return config.model_copy(update={"site": site}) if site else config
 
 
-def no_state(config: Config, error: OSError) -> Problem:
-    """What has to outlive a restart cannot be kept."""
-    return Problem(
-        f"the folder `state` of the config, {config.state}, cannot be used: {error.strerror or error};"
-        " let this user write there, or give another one"
-    )
+def topics_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--create-topics`, as `make_topics`."""
+    return click.option(
+        "--create-topics", "make_topics", is_flag=True, help="Make the Kafka topics that are missing."
+    )(function)
+
+
+# By name: type, default, help.
+_JOB_OPTIONS: Final[Mapping[str, tuple[Any, Any, str]]] = {
+    "--checkpoint": (
+        str,
+        None,
+        "Where place and state are kept.  [default: `checkpoint` in the config's `state` folder]",
+    ),
+    "--archive": (
+        str,
+        None,
+        "Also keep final rows as Parquet in this folder; `inflight archive` reads them.",
+    ),
+    "--listen": (LISTEN, "127.0.0.1:9753", "Address for /metrics and /-/ready."),
+    "--trigger": (str, "1s", "Time between the starts of two batches."),
+    "--max-records": (
+        click.IntRange(min=1),
+        None,
+        "Records that all lanes take at once at the most, which bounds memory.  [default: by rates]",
+    ),
+    "--lanes": (
+        click.IntRange(1, MAX_LANES),
+        None,
+        "Queries with one task each, which share the topic; fixed with the checkpoint.  [default: by rates]",
+    ),
+}
+
+
+def job_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that `deploy.parts.job_settings.job_settings` takes."""
+    for option, (kind, default, text) in list(_JOB_OPTIONS.items())[::-1]:
+        show = default is not None
+        function = click.option(option, type=kind, default=default, show_default=show, help=text)(function)
+    return function

@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM ask a long-running command to end; the handler only sets a flag."""
+"""SIGINT and SIGTERM end a long-running command; the handler only sets a flag."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def stop_on_signals(stop: threading.Event) -> None:
-    """Set `stop` when asked to end; asked a second time, end at once."""
+    """Set `stop` at the first signal; the second one ends the process at once."""
 
     def handle(number: int, frame: Any) -> None:  # noqa: ARG001 -- signal's signature
         if stop.is_set():

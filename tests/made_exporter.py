@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry
 
 from collectors.config.load import parse
 from collectors.contract.telemetry import Telemetry
-from deploy.parts.results import serve_results
+from deploy.parts.results_server import serve_results
 from streaming.exporter import Exporter
 
 TEXT = """\

@@ -12,7 +12,7 @@ from helpers import wait_until
 from collectors.config import load, paths
 from collectors.contract import record_codec, records
 from collectors.contract.window_rows import WindowRow, decode_window
-from collectors.kafka.in_process import DirectSink
+from collectors.kafka.in_process_sink import InProcessSink
 from collectors.probe.prober import Prober, Settings
 from streaming.accounting import Accountant
 
@@ -86,7 +86,7 @@ class Measured:
         config, self.paths = parse(text)
         self.accounted: Accounted = shared_with.accounted if shared_with else Accounted(self.paths)
         everything = list(self.paths.values())
-        self._sink = DirectSink(self.accounted.take)
+        self._sink = InProcessSink(self.accounted.take)
         self.prober = Prober(
             everything if send else [],
             everything if receive else [],

@@ -1,4 +1,4 @@
-"""Every metric that any part exports: the one place for names, types, labels and help."""
+"""The catalogue of metrics: name, type, labels and help of each. `collectors.http.metric_factory` makes them."""
 
 from __future__ import annotations
 
@@ -30,22 +30,6 @@ class Metric:
     @property
     def full_name(self) -> str:
         return PREFIX + self.name
-
-    @property
-    def told_kind(self) -> str:
-        """Its type in the text format, which knows no `info`."""
-        return "gauge" if self.kind == "info" else self.kind
-
-    @property
-    def head(self) -> str:
-        """The lines before its series in the text format."""
-        text = self.help.replace("\\", "\\\\").replace("\n", "\\n")
-        return f"# HELP {self.full_name} {text}\n# TYPE {self.full_name} {self.told_kind}\n"
-
-
-def quote(value: str) -> str:
-    """A label's value in the text format; whatever it holds stays one value on one line."""
-    return value.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
 
 
 _P = ("mesh", "path")

@@ -1,1 +1,1 @@
-"""HTTP with peers that may do anything: what we ask, and what every part serves."""
+"""HTTP with peers that may do anything: client, server, what every part serves, and how metrics are made."""

@@ -1,4 +1,4 @@
-"""Asks HTTP servers, which may do anything: an exchange is bounded in time and size from end to end."""
+"""An HTTP client whose exchanges are bounded in time and size from end to end, whatever the server does."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ _CHUNK_BYTES: Final = 1 << 16
 
 
 class NoHttpError(OSError):
-    """What came is no answer of HTTP."""
+    """The server answered something that is not HTTP."""
 
 
 class TooLargeError(NoHttpError):
-    """The reply has more bytes than it may have."""
+    """The reply is larger than MAX_REPLY_BYTES."""
 
 
 class Answer(NamedTuple):
-    """What a server answered, whatever its status."""
+    """A server's answer, of any status."""
 
     status: int
-    headers: Mapping[str, str]  # by names in small letters
+    headers: Mapping[str, str]  # by names in lower case
     body: bytes
 
 
 class HttpClient:
     """One connection to the server of a URL, kept open between exchanges where the server agrees.
 
-    It knows of no proxy and follows no redirection. `context` is asked for when a connection of TLS is made.
+    It uses no proxy and follows no redirection. `context` is called for each new TLS connection.
     """
 
     def __init__(self, url: str, context: Callable[[], ssl.SSLContext] = ssl.create_default_context) -> None:
@@ -49,9 +49,9 @@ class HttpClient:
     def exchange(
         self, method: str, path: str, until: float, body: bytes | None = None, **headers: str
     ) -> Answer:
-        """The answer; OSError where there is none, TimeoutError where it is not whole in time.
+        """Returns the answer; raises OSError, and TimeoutError where it is not complete in time.
 
-        `until` is a moment of time.monotonic(). Underscores in the names of headers stand for dashes.
+        `until` is a time of time.monotonic(). Underscores in the names of headers stand for dashes.
         """
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         kept = self._connection is not None
@@ -61,7 +61,7 @@ class HttpClient:
             except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
                 if not kept:
                     raise
-                self.close()  # it was idle and the other side closed it: that is no failure
+                self.close()  # the server closed an idle connection, which is no failure
                 return self._exchange(method, path, until, body, named)
         except http.client.HTTPException as error:
             self.close()
@@ -100,7 +100,7 @@ class HttpClient:
 
 
 def get(url: str, until: float, **headers: str) -> Answer:
-    """The answer to one question, with a connection of its own; headers are as those of an exchange."""
+    """Get a URL over a connection of its own; errors and headers are those of `HttpClient.exchange`."""
     parts = urlsplit(url)
     client = HttpClient(url)
     try:
@@ -111,7 +111,7 @@ def get(url: str, until: float, **headers: str) -> Answer:
 
 
 class _Connection(http.client.HTTPConnection):
-    """The package's, in which each wait ends at `until`: for the connection, for headers, for anything."""
+    """A connection of http.client in which every wait ends at `until`."""
 
     until = 0.0
     context: Callable[[], ssl.SSLContext] | None = None
@@ -136,7 +136,7 @@ class _Connection(http.client.HTTPConnection):
 
 
 def _connected(host: str, port: int, until: float) -> socket.socket:
-    """A connection to the first of the host's addresses that takes one; each has its share of the time."""
+    """Connect to the first of the host's addresses that accepts; each gets its share of the time."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except UnicodeError:

@@ -1,4 +1,4 @@
-"""How long a peer may keep us waiting: until a moment of time.monotonic(), however little comes at a time."""
+"""Socket operations that end at a time of time.monotonic(), however slowly the peer sends or reads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def left(until: float) -> float:
-    """Seconds that are left; TimeoutError where none are."""
+    """Returns the seconds that are left; raises TimeoutError where none are."""
     seconds = until - time.monotonic()
     if seconds <= 0:
         raise TimeoutError("no time is left")
@@ -19,9 +19,9 @@ def left(until: float) -> float:
 
 
 class Reader(io.RawIOBase):
-    """Reads from a socket until a moment: a peer that sends a byte now and then does not stay for ever.
+    """Reads from a socket until `until`, also where the peer sends a byte now and then.
 
-    After `most_bytes` it reads as if the peer had ended.
+    After `most_bytes` it behaves as if the peer had closed the connection.
     """
 
     def __init__(self, connection: socket.socket, until: float, most_bytes: float = float("inf")) -> None:
@@ -49,7 +49,7 @@ class Reader(io.RawIOBase):
 
 
 def send(connection: socket.socket, data: bytes | memoryview, until: float) -> None:
-    """All of it; TimeoutError where the peer takes it too slowly."""
+    """Send all of it; raises TimeoutError where the peer takes it too slowly."""
     rest = memoryview(data)
     while rest:
         connection.settimeout(left(until))
@@ -57,7 +57,7 @@ def send(connection: socket.socket, data: bytes | memoryview, until: float) -> N
 
 
 def hang_up(connection: socket.socket) -> None:
-    """Now, without waiting for the peer to take what was sent; wakes a thread that waits for the peer."""
-    with contextlib.suppress(OSError):  # it may be gone by itself
+    """Close both directions at once, without sending the rest; wakes a thread that waits for the peer."""
+    with contextlib.suppress(OSError):  # the peer may have closed it already
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         connection.shutdown(socket.SHUT_RDWR)

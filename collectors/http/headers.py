@@ -1,4 +1,4 @@
-"""What clients say in a request's headers: under which name they ask, and in which coding they want it."""
+"""Request headers: by which host name a client asks, and which content codings it accepts."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _HOST: Final = re.compile(r"(?:\[(?P<v6>[^]]+)\]|(?P<name>[^:]+))(?::[0-9]*)?")
 
 
 class Hosts:
-    """The names of a server: others may be pointed at it by anybody, so that a browser reads it for them.
+    """The names of a server. A foreign page can point any other name at it, and make a browser read it so.
 
-    Addresses are always known: a page that was loaded from one came from here.
+    Addresses are always known: a page that was loaded from one came from this server.
     """
 
     def __init__(self, names: Iterable[str] = ()) -> None:
@@ -25,7 +25,7 @@ class Hosts:
         self._full: str | None = None
 
     def knows(self, host: str) -> bool:
-        """Whether this is one of them; `host` may have a port. May ask the resolver, once."""
+        """Whether this is a name of the server; `host` may have a port. Asks the resolver, once at most."""
         name = _plain(host)
         if _is_address(name) or name in self._names or name.endswith(".localhost"):
             return True
@@ -36,7 +36,7 @@ class Hosts:
 
 
 def _plain(host: str) -> str:
-    """Without a port, and as names are compared; what is no host with a port stays what it is."""
+    """Returns the host in lower case, without port and final dot; another text is returned as it is."""
     found = _HOST.fullmatch(host)
     return (found["v6"] or found["name"]).lower().rstrip(".") if found else host
 
@@ -50,14 +50,14 @@ def _is_address(name: str) -> bool:
 
 
 def codings(headers: Mapping[str, str]) -> tuple[Coding, ...]:
-    """In which codings the client takes a body, the one that it likes best first."""
+    """Returns the codings in which the client accepts a body, the preferred one first."""
     said = headers.get("accept-encoding")
     if said is None:
         return ("identity",)
     weights = dict(map(_weighted, said.lower().split(",")))
     others = weights.get("*")
     gzip = weights.get("gzip", weights.get("x-gzip", others or 0.0))
-    # Not named it is taken all the same, if nothing else is to be had.
+    # Where it is not named it is accepted as well, after the others.
     identity = weights.get("identity", 1e-9 if others is None else others)
     liked: list[tuple[float, Coding]] = [(gzip, "gzip"), (identity, "identity")]
     return tuple(coding for weight, coding in sorted(liked, key=lambda item: -item[0]) if weight > 0)

@@ -1,4 +1,4 @@
-"""Room for so many connections at a time, in which no client can stay by being slow."""
+"""A bound on connections at a time, in which slow clients lose their places to new ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collectors.http import deadline
 
 
 class Places:
-    """Where all are taken, that which has waited longest for its client gives its place to the next."""
+    """Where all are taken, the connection that has waited longest for its client is closed for the next."""
 
     def __init__(self, most: int) -> None:
         self._most: Final = most
@@ -19,7 +19,7 @@ class Places:
         self._waiting: Final[dict[socket.socket, None]] = {}  # the longest first
 
     def take(self, connection: socket.socket, *, waiting: bool) -> bool:
-        """Whether there is one, or one could be made; `waiting`: it is the client's turn now."""
+        """Returns whether the connection has a place now; `waiting`: we wait for its client."""
         with self._lock:
             if len(self._held) >= self._most and connection not in self._held:
                 slowest = next(iter(self._waiting), None)
@@ -32,7 +32,7 @@ class Places:
             return True
 
     def turn(self, connection: socket.socket, *, waiting: bool) -> None:
-        """It is the client's turn, from now on, or ours."""
+        """Note whether we wait for the client from now on."""
         with self._lock:
             if connection in self._held:
                 self._turn(connection, waiting=waiting)

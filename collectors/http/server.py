@@ -1,4 +1,4 @@
-"""An HTTP server that no client can hold up: what a route is, how requests come and how answers go out."""
+"""An HTTP server that no slow client can hold up; routes are functions from a request to a response."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from collectors.http.places import Places
 
 _log: Final = logging.getLogger("inflight.http")
 
-REQUEST_SECONDS: Final = 10.0  # for a request to come whole, and for an answer or a piece of one to go out
-LINGER_SECONDS: Final = 1.0  # for the client to stop sending what nobody asked for
+REQUEST_SECONDS: Final = 10.0  # for a whole request, and for an answer or a piece of one
+LINGER_SECONDS: Final = 1.0  # for a client to stop sending what is not read
 MAX_HEAD_BYTES: Final = 1 << 16
-MAX_REST_BYTES: Final = 1 << 20  # of what nobody asked for
+MAX_REST_BYTES: Final = 1 << 20  # of what is not read
 _PIECE_BYTES: Final = 1 << 18
 # Connections at a time, apart from each other: for requests that are on their way, and for answers by what is
 # asked, so that neither slow clients nor pages stand in the way of health and scrapes. Together they are less
@@ -42,17 +42,17 @@ _TEXT: Final = "text/plain; charset=utf-8"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a route may want to know; `query` holds the last value of each name."""
+    """A request, as routes get it; `query` has the last value of each name."""
 
     path: str
     query: Mapping[str, str]
-    headers: Mapping[str, str]  # by names in small letters
-    host: str = ""  # by which the client asks, as it says; empty where it does not
+    headers: Mapping[str, str]  # by names in lower case
+    host: str = ""  # the name by which the client asks; empty where it does not say
     hosts: Hosts = field(default_factory=Hosts)
 
     @property
     def known(self) -> bool:
-        """Whether that is a name of this server, or it does not matter: no page asks."""
+        """Whether it may be answered: by a name of this server, or for a client that is no browser's page."""
         return not self.host or NO_PAGE in self.headers or self.hosts.knows(self.host)
 
 
@@ -70,9 +70,9 @@ Route = Callable[[Request], Response]
 
 
 def for_known_names(route: Route) -> Route:
-    """The same for who asks under a name of this server; others are told what to do.
+    """Returns a route that answers only requests by a name of this server; the others are told what to do.
 
-    A name of others that leads here is how a foreign page makes a browser read what only this network may.
+    With another name that leads here, a foreign page could make a browser read what only this network may.
     """
 
     def guarded(request: Request) -> Response:
@@ -91,7 +91,7 @@ def for_known_names(route: Route) -> Route:
 class Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
-    request_queue_size = 128  # of 5 a scrape waits seconds behind some slow clients
+    request_queue_size = 128  # with 5, a scrape waits for seconds behind some slow clients
 
     def __init__(self, host: str, port: int, routes: Mapping[str, Route], hosts: Hosts) -> None:
         if ":" in host:
@@ -108,7 +108,7 @@ class Server(ThreadingHTTPServer):
         return self._answers[kind]
 
     def server_bind(self) -> None:
-        """As TCPServer's: HTTPServer's looks the host's name up, for nothing, which can take long."""
+        """Bind as TCPServer does: HTTPServer also looks up the host's name, which can take long."""
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
 
@@ -131,7 +131,7 @@ class _Handler(BaseHTTPRequestHandler):
     server_version = "inflight"
     sys_version = ""
     protocol_version = "HTTP/1.1"
-    default_request_version = "HTTP/1.0"  # else what is no request has an answer without a status
+    default_request_version = "HTTP/1.0"  # else a malformed request gets an answer without a status
 
     def setup(self) -> None:
         super().setup()
@@ -175,7 +175,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     @contextlib.contextmanager
     def _place(self, path: str) -> Iterator[Places | None]:
-        """One among those that are answered; None, and that said, where all are being worked for."""
+        """Yields the places in which this connection has one; answers and yields None where all are taken."""
         places = self.server.answers(path)
         if not places.take(self.connection, waiting=False):
             self._refuse(503, "too many connections; try again")
@@ -194,7 +194,7 @@ class _Handler(BaseHTTPRequestHandler):
             return Response(f"not found; there is:\n{known}\n".encode(), status=404)
         try:
             return route(request)
-        except Exception:  # noqa: BLE001 -- one route's error is answered and must not end the server
+        except Exception:  # noqa: BLE001 -- an error of a route is answered, and the server goes on
             _log.exception("answering %s failed", request.path)
             return Response(b"an error; see the log\n", status=500)
 
@@ -242,7 +242,7 @@ class _Handler(BaseHTTPRequestHandler):
                 break
 
     def finish(self) -> None:
-        """Take what the client still sends, for a moment: closed upon, it would lose its answer."""
+        """Read for a moment what the client still sends: it would lose its answer if we closed at once."""
         super().finish()
         with contextlib.suppress(OSError):
             self.connection.shutdown(socket.SHUT_WR)
@@ -262,7 +262,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @lru_cache(maxsize=2)
 def _packed(body: bytes) -> bytes:
-    """Kept for others who are told the same at the same time."""
+    """Returns the body in gzip; kept, as others get the same at the same time."""
     return gzip.compress(body, compresslevel=1)
 
 

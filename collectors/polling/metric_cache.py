@@ -11,10 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from prometheus_client.core import Metric as Family
-from prometheus_client.registry import Collector
-
-from collectors.contract.metrics import CATALOGUE, PREFIX, quote
+from collectors.http.metric_factory import MetricSource, head, line_form, quote
 from collectors.process.steady_clock import Steady
 
 # Name in the catalogue, label values in the catalogue's order, value.
@@ -49,7 +46,7 @@ class _TargetMetrics:
         return self.text
 
 
-class MetricCache(Collector):
+class MetricCache(MetricSource):
     """Metric values by target; those of a target are replaced or dropped together.
 
     Once the time of a target's values has run out, only that the target is down is shown.
@@ -87,27 +84,12 @@ class MetricCache(Collector):
         families: dict[str, list[str]] = {}
         for target in self._all():
             for name, lines in target.lines(now).items():
-                families.setdefault(name, [CATALOGUE[name].head]).append(lines)
+                families.setdefault(name, [head(name)]).append(lines)
         return "".join(["".join(lines) for lines in families.values()])
 
     def _all(self) -> list[_TargetMetrics]:
         with self._lock:
             return list(self._targets.values())
-
-    def describe(self) -> Iterable[Family]:
-        """Return nothing: registering must not collect."""
-        return []
-
-    def collect(self) -> Iterator[Family]:
-        families: dict[str, Family] = {}
-        for name, labels, value in self.values():
-            family = families.get(name)
-            metric = CATALOGUE[name]
-            if family is None:
-                base = PREFIX + name.removesuffix("_total") if metric.kind == "counter" else PREFIX + name
-                family = families[name] = Family(base, metric.help, metric.told_kind)
-            family.add_sample(PREFIX + name, dict(zip(metric.labels, labels, strict=True)), value)
-        yield from families.values()
 
 
 def _lines(values: MetricValues) -> dict[str, str]:
@@ -116,8 +98,7 @@ def _lines(values: MetricValues) -> dict[str, str]:
     for name, labels, value in values:
         form = forms.get(name)
         if form is None:
-            pattern = ",".join(f'{label}="%s"' for label in CATALOGUE[name].labels)
-            form = forms[name] = (f"{PREFIX}{name}{{{pattern}}} %r\n", [])
+            form = forms[name] = (line_form(name), [])
         for text in labels:
             if text not in quoted:
                 quoted[text] = quote(text)

@@ -5,13 +5,11 @@ from __future__ import annotations
 import bisect
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final, Literal
 
-from prometheus_client.core import Metric as Family
-from prometheus_client.registry import Collector
-
-from collectors.contract.metrics import CATALOGUE, LATENCY_BUCKETS_SECONDS, PREFIX
+from collectors.contract.metrics import LATENCY_BUCKETS_SECONDS
+from collectors.http.metric_factory import Buckets, MetricSource, MetricValue
 
 PollResult = Literal["ok", "timeout", "refused", "unreachable", "auth", "tls", "denied", "lost", "bad_reply"]
 RESULTS: Final[tuple[PollResult, ...]] = (
@@ -20,8 +18,10 @@ RESULTS: Final[tuple[PollResult, ...]] = (
 Target = tuple[str, str]  # collector and target
 
 
-class PollMetrics(Collector):
+class PollMetrics(MetricSource):
     """Thread-safe; a target's series exist from `add_target` to `remove_target`."""
+
+    always = ("collector_polls_total", "collector_bad_replies_total", "collector_poll_seconds")
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -54,38 +54,14 @@ class PollMetrics(Collector):
             for kept in (self._results, self._bad, self._seconds, self._sums):
                 kept.pop(target, None)
 
-    def describe(self) -> Iterable[Family]:
-        """Return nothing: registering must not collect."""
-        return []
-
-    def collect(self) -> Iterator[Family]:
+    def values(self) -> Iterator[MetricValue]:
         with self._lock:
             results = {target: dict(counts) for target, counts in self._results.items()}
             bad = {target: dict(counts) for target, counts in self._bad.items()}
             seconds = {target: (list(counts), self._sums[target]) for target, counts in self._seconds.items()}
-        yield _counters("collector_polls_total", "result", results)
-        yield _counters("collector_bad_replies_total", "reason", bad)
-        name = "collector_poll_seconds"
-        family = Family(PREFIX + name, CATALOGUE[name].help, "histogram")
-        for (collector, target), (counts, total) in seconds.items():
-            labels = {"collector": collector, "target": target}
-            so_far = 0
-            for bound, count in zip((*LATENCY_BUCKETS_SECONDS, float("inf")), counts, strict=True):
-                so_far += count
-                family.add_sample(f"{PREFIX}{name}_bucket", {**labels, "le": _bound(bound)}, so_far)
-            family.add_sample(f"{PREFIX}{name}_count", labels, so_far)
-            family.add_sample(f"{PREFIX}{name}_sum", labels, total)
-        yield family
-
-
-def _bound(seconds: float) -> str:
-    return "+Inf" if seconds == float("inf") else str(seconds)
-
-
-def _counters(name: str, label: str, found: dict[Target, dict[str, int]]) -> Family:
-    family = Family(PREFIX + name.removesuffix("_total"), CATALOGUE[name].help, "counter")
-    for (collector, target), counts in found.items():
-        for kind, count in counts.items():
-            labels = {"collector": collector, "target": target, label: kind}
-            family.add_sample(PREFIX + name, labels, count)
-    return family
+        for name, found in (("collector_polls_total", results), ("collector_bad_replies_total", bad)):
+            for target, counts in found.items():
+                for kind, count in counts.items():
+                    yield name, (*target, kind), count
+        for target, (counts_of_buckets, total) in seconds.items():
+            yield "collector_poll_seconds", target, Buckets(LATENCY_BUCKETS_SECONDS, counts_of_buckets, total)

@@ -14,13 +14,14 @@ _STILL_SECONDS: Final = 1.0  # later than due: the process did not run
 
 
 class Steady:
-    """Seconds since some moment, less those in which the process did not run. Thread-safe."""
+    """Seconds since some moment, less those in which the process did not run. Thread-safe, until `close`."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, *, ticking: bool = True) -> None:
         self._clock = clock
         self._lock = threading.Lock()
         self._seen = clock()
         self._still = 0.0
+        self._closed = threading.Event()
         if ticking:
             Worker("steady", self._tick).start()
 
@@ -39,7 +40,10 @@ class Steady:
         with self._lock:
             return self._still
 
+    def close(self) -> None:
+        """End the thread; who asks later finds out by itself."""
+        self._closed.set()
+
     def _tick(self) -> None:
-        while True:
-            time.sleep(_TICK_SECONDS)
+        while not self._closed.wait(_TICK_SECONDS):
             self.now()

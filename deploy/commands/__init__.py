@@ -1,4 +1,4 @@
-"""One module per sub-command, and what each is for: told here, so that `inflight --help` imports none."""
+"""A module for each sub-command; their summaries stand here, so that `inflight --help` imports none."""
 
 from typing import Final
 

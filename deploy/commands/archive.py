@@ -69,7 +69,7 @@ def command(
 
 
 def _time_ns(text: str, now_ns: int, option: str) -> int:
-    """The time, or the nearest one that a window can have."""
+    """Returns the time, or the nearest one that a window can have."""
     return min(max(_asked_ns(text, now_ns, option), 0), NUMBERS_BELOW)
 
 

@@ -1,4 +1,4 @@
-"""`inflight demo`: see the whole of Inflight work, with nothing of one's own at hand."""
+"""`inflight demo`: the whole of Inflight over a network that is started for it."""
 
 from __future__ import annotations
 

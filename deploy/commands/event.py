@@ -1,4 +1,4 @@
-"""`inflight event`: what is done to the network on purpose, told to Inflight."""
+"""`inflight event`: records what is done to the network on purpose."""
 
 from __future__ import annotations
 

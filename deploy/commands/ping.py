@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,9 +15,9 @@ from collectors.config import model, units
 from collectors.config.model import MAX_CREDIT, MECHANISMS, Endpoint, Sasl, Tls, message_size, time_to_live
 from deploy.errors import Problem
 from deploy.options import DURATION, Unit, check_login
-from deploy.ping import files, run, show
+from deploy.ping import execution, files, show
 from deploy.ping.echoing import EchoingPeer
-from deploy.ping.results import Tally
+from deploy.ping.results import PingResults
 from deploy.signals import stop_on_signals
 
 _RATE = Unit("rate", units.rate_profile)
@@ -99,7 +98,7 @@ def command(url: str, address: str, **options: Any) -> None:
         _echo(sender, address, stop)
         return
     ping_pong = options["ping_pong"]
-    wish = run.Wish(
+    request = execution.PingRequest(
         sender=sender,
         receiver=_endpoint(options["receive_url"], options["receive_login"] or _NOBODY, options)
         if options["receive_url"]
@@ -119,17 +118,18 @@ def command(url: str, address: str, **options: Any) -> None:
         credit=options["credit"],
         connect_seconds=options["connect_timeout"] / 1e9,
     )
-    _try_files(options)
-    tally = Tally(run.path_of(wish), keep_samples=options["samples"] is not None)
-    obstacle = run.run(wish, tally, stop, say=run.terminal_line)
+    output = files.OutputFiles(options["hdr_log"], options["rate_log"], options["samples"])
+    output.try_out()
+    results = PingResults(execution.path_of(request), keep_samples=options["samples"] is not None)
+    obstacle = execution.execute(request, results, stop, show=execution.terminal_line)
     if sys.stderr.isatty():
         sys.stderr.write("\r\x1b[K")
-    found = tally.summary(ping_pong=ping_pong)
+    found = results.summary(ping_pong=ping_pong)
     if options["as_json"]:
         click.echo(json.dumps(found, indent=2))
     else:
         click.echo("\n".join(show.table(found, ping_pong=ping_pong)))
-    _write_files(tally, options)
+    output.write(results)
     if obstacle:
         raise Problem(obstacle)
     sys.exit(1 if found["classes"]["lost"] else 0)
@@ -160,36 +160,3 @@ def _echo(endpoint: Endpoint, address: str, stop: threading.Event) -> None:
     stop.wait()
     peer.stop()
     click.echo(f"echoed {peer.echoed}, could not echo {peer.dropped}", err=True)
-
-
-_FILES: Final = ("hdr_log", "rate_log", "samples")
-
-
-def _try_files(options: dict[str, Any]) -> None:
-    """What cannot be written is told before an hour of measuring, not after it."""
-    for file in filter(None, (options[name] for name in _FILES)):
-        try:
-            file.open("ab").close()
-        except OSError as error:
-            raise Problem(f"cannot write {file}: {error.strerror}") from None
-
-
-def _write_files(tally: Tally, options: dict[str, Any]) -> None:
-    writers: dict[str, Callable[[Path], None]] = {
-        "hdr_log": lambda file: files.write_hdr_log(file, tally.last_rows()),
-        "rate_log": lambda file: files.write_rate_log(file, tally),
-        "samples": lambda file: _write_samples(file, tally),
-    }
-    for name in _FILES:
-        file = options[name]
-        try:
-            if file:
-                writers[name](file)
-        except OSError as error:
-            raise Problem(f"cannot write {file}: {error.strerror or error}") from None
-
-
-def _write_samples(file: Path, tally: Tally) -> None:
-    from deploy.ping import samples  # noqa: PLC0415 -- few want it, and it takes a while to load
-
-    samples.write_samples(file, tally)

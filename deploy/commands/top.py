@@ -63,16 +63,16 @@ def command(url: str, sort: str, filter_: str, *, once: bool) -> None:
 
 
 def fetch(url: str) -> dict[str, Any]:
-    """The exporter's state; OSError or ValueError where there is none."""
+    """Returns the exporter's state; raises OSError or ValueError where there is none."""
     until = time.monotonic() + _TIMEOUT_SECONDS
     answer = client.get(f"{url.rstrip('/')}/api/state", until, **{NO_PAGE: "top"})
     if answer.status != _OK:
-        # It may say why, and where else to ask.
+        # The answer may say why, or where else to ask.
         said = answer.headers.get("location") or answer.body[:_REASON_BYTES].decode("utf-8", "replace")
         raise ValueError(shown(f"HTTP status {answer.status}: {said.strip()}"))
     try:
         state = json.loads(answer.body)
-        screen(state, 80, Choice())  # whether all is there that is shown
+        screen(state, 80, Choice())  # raises where something is missing that is shown
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
         raise ValueError("this is no state of Inflight") from None
     return dict(state)
@@ -120,5 +120,5 @@ def _render(reader: _Reader, viewer: Viewer, console: Console) -> Group:
 
 
 def _rows(state: dict[str, Any], console: Console) -> int:
-    """How many paths fit, with events above, the network below and the lines around."""
+    """Returns how many paths fit between the events above and the network below."""
     return max(3, console.height - 5 - around(state, Choice(height=console.height)))

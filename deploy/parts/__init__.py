@@ -1,1 +1,1 @@
-"""The parts as processes put together: usable by commands, tests and other parts."""
+"""The parts of Inflight, each put together from a config: for commands, tests and other parts."""

@@ -1,10 +1,11 @@
-"""Probes' records straight into the accounting and the exporter: what Kafka and Spark do elsewhere."""
+"""Accounting in the process of the probes, in place of Kafka and Spark."""
 
 from __future__ import annotations
 
 import logging
 import threading
 import time
+from collections.abc import Callable
 from typing import Final
 
 from collectors.config.model import Config
@@ -21,33 +22,40 @@ _LIVE_SECONDS: Final = 1.0
 _FORGET_NS: Final = 24 * 3_600 * 10**9  # as the topic's retention would
 
 
-class InProcess:
-    """Takes the very bytes that would go to Kafka; rows go to the exporter as if they came from there."""
+class InProcessAccounting:
+    """Takes the bytes that would go to Kafka, and gives the exporter the rows that the job would write.
 
-    def __init__(self, config: Config, exporter: Exporter) -> None:
+    Final rows go to `on_row`, too, in the thread that calls `take`.
+    """
+
+    def __init__(
+        self, config: Config, exporter: Exporter, on_row: Callable[[bytes], None] = lambda _: None
+    ) -> None:
         rules = {name: path.rules for name, path in resolve(config).items()}
         fallback = default_rules(config)
         self._accountant = Accountant(lambda name: rules.get(name, fallback))
         self._exporter = exporter
+        self._on_row = on_row
         self._show_of: Final = {ROUTER: exporter.apply_router, BROKER: exporter.apply_broker}
         self._lock = threading.Lock()
         self._stop = threading.Event()
-        self._worker = Worker("live", self._show)
+        self._worker = Worker("live", self._show_live)
 
     def start(self) -> None:
         self._worker.start()
 
     def take(self, record: bytes, key: str) -> None:
-        """A record of a probe."""
+        """Count a record of a probe; its rows are shown when this returns."""
         with self._lock:
             fed = self._accountant.feed(record, time.time_ns(), key)
             if fed.dead_letter is not None:
                 _log.error("path %s: a record of this process is refused: %s", key, fed.dead_letter)
         for row in fed.rows:
-            self._window(row)
+            self._exporter.apply_window(decode_window(row))
+            self._on_row(row)
 
-    def telemetry(self, topic: Topic, record: Telemetry) -> None:
-        """A record of a collector."""
+    def take_poll(self, topic: Topic, record: Telemetry) -> None:
+        """Show a record of a collector."""
         try:
             self._show_of[topic](decode(record.encode()))
         except (BadTelemetry, ValueError) as error:
@@ -55,7 +63,7 @@ class InProcess:
             _log.warning("%s of %s cannot be shown: %s", record.entity, record.key, error)
 
     def not_ready(self) -> str | None:
-        """Why live rows are not shown."""
+        """Returns why live rows are not shown, or None."""
         return self._worker.problem
 
     def close(self) -> None:
@@ -63,10 +71,7 @@ class InProcess:
         self._worker.join()
         self._live()
 
-    def _window(self, row: bytes) -> None:
-        self._exporter.apply_window(decode_window(row))
-
-    def _show(self) -> None:
+    def _show_live(self) -> None:
         while not self._stop.wait(_LIVE_SECONDS):
             self._live()
 

@@ -1,4 +1,4 @@
-"""The other side of `ping --ping-pong`: sends every message back to whom it asks for."""
+"""The peer of `ping --ping-pong`: sends every message back to the address that the message asks for."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _log: Final = logging.getLogger("inflight.ping")
 
 
 class EchoingPeer:
-    """Listens on one address until it is stopped."""
+    """Echoes messages of one address, in a thread of its own, from `start` to `stop`."""
 
     def __init__(self, endpoint: Endpoint, address: str) -> None:
         self._loop = Loop()

@@ -1,4 +1,4 @@
-"""Percentiles and the like of many windows together."""
+"""Percentiles, mean and deviation of many windows together."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from streaming.histogram import Histogram
 
 
 class Latencies(TypedDict):
-    """As in a window's row, without the histogram."""
+    """Latencies as in a window's row, without the histogram."""
 
     count: int
     min_ns: int
@@ -26,7 +26,7 @@ class Latencies(TypedDict):
 
 
 def percentiles_of(values: NDArray[np.int64]) -> dict[str, int]:
-    """Exact, of all the values."""
+    """Returns exact percentiles of the values, by their names."""
     ordered = np.sort(values)
     total = len(ordered)
     return {
@@ -35,8 +35,8 @@ def percentiles_of(values: NDArray[np.int64]) -> dict[str, int]:
     }
 
 
-def summary(histogram: Histogram, parts: Sequence[Latency]) -> Latencies:
-    """Mean and deviation from those of the parts; percentiles from the histogram of all."""
+def merged(histogram: Histogram, parts: Sequence[Latency]) -> Latencies:
+    """Merge latencies of windows; `histogram` is that of all of them."""
     count = sum(part["count"] for part in parts)
     mean = sum(part["mean_ns"] * part["count"] for part in parts) / count
     squares = sum((part["std_ns"] ** 2 + (part["mean_ns"] - mean) ** 2) * part["count"] for part in parts)
@@ -54,7 +54,7 @@ def summary(histogram: Histogram, parts: Sequence[Latency]) -> Latencies:
 
 
 def milliseconds(ns: float) -> str:
-    """Three figures that matter, in ms."""
+    """Returns the time in ms with three significant digits."""
     ms = ns / 1e6
     if ms == 0:
         return "0"

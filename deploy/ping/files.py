@@ -1,4 +1,4 @@
-"""What a ping writes for other programs: a HdrHistogram log, and rates as CSV."""
+"""Files that a ping writes for other programs: a HdrHistogram log, rates as CSV, every message as Parquet."""
 
 from __future__ import annotations
 
@@ -7,17 +7,53 @@ from collections import defaultdict
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from collectors.contract.window_rows import WindowRow
-from deploy.ping.results import Tally
+from deploy.errors import Problem
+from deploy.ping.results import PingResults
 
 # Times in these logs are in seconds, and the maximum in ms where values are in ns: the viewers' convention.
 _HDR_UNIT_NS: Final = 1_000_000
 
 
+class OutputFiles(NamedTuple):
+    """The files that are wanted."""
+
+    hdr_log: Path | None
+    rate_log: Path | None
+    samples: Path | None
+
+    def try_out(self) -> None:
+        """Raise Problem for a file that cannot be written: before an hour of measuring, not after it."""
+        for file in filter(None, self):
+            try:
+                file.open("ab").close()
+            except OSError as error:
+                raise Problem(f"cannot write {file}: {error.strerror}") from None
+
+    def write(self, results: PingResults) -> None:
+        """Write all of them; raises Problem for the first that cannot be written."""
+        for file, write in zip(self, (_write_hdr_log, write_rate_log, _write_samples), strict=True):
+            try:
+                if file:
+                    write(file, results)
+            except OSError as error:
+                raise Problem(f"cannot write {file}: {error.strerror or error}") from None
+
+
+def _write_hdr_log(file: Path, results: PingResults) -> None:
+    write_hdr_log(file, results.last_rows())
+
+
+def _write_samples(file: Path, results: PingResults) -> None:
+    from deploy.ping import samples  # noqa: PLC0415 -- few want it, and it takes a while to load
+
+    samples.write_samples(file, results)
+
+
 def write_hdr_log(file: Path, rows: list[WindowRow]) -> None:
-    """The standard log, version 1.3; the hdrhistogram package's writer knows no tags."""
+    """Write the standard log, version 1.3; the hdrhistogram package's writer knows no tags."""
     start = min((row["window_start_ns"] for row in rows), default=0)
     began = datetime.fromtimestamp(start / 1e9, UTC)
     lines = [
@@ -35,15 +71,15 @@ def write_hdr_log(file: Path, rows: list[WindowRow]) -> None:
     file.write_text("\n".join(lines) + "\n", encoding="ascii")
 
 
-def write_rate_log(file: Path, tally: Tally) -> None:
-    """A line a second: due and sent by the sender's books, received by the time of arrival."""
+def write_rate_log(file: Path, results: PingResults) -> None:
+    """Write a line for each second: due and sent from the sender's ledgers, received by time of arrival."""
     found: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
-    for (_, second), parts in tally.ledgers.items():
+    for (_, second), parts in results.ledgers.items():
         header = parts[0].header
         found[second][0] += header.due
         found[second][1] += sum(int(part.ledger.length.sum()) for part in parts if part.ledger is not None)
         found[second][3] += sum(header.unsent.values())
-    for second, count in tally.received_by_second.items():
+    for second, count in results.received_by_second.items():
         found[second][2] += count
     with file.open("w", newline="", encoding="utf-8") as out:
         writer = csv.writer(out)

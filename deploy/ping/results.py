@@ -1,4 +1,4 @@
-"""What a ping found: the same accounting as everywhere, summed over its windows."""
+"""The results of a ping: rows of the same accounting as everywhere, summed over all windows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from collectors.config.paths import Path
 from collectors.contract.record_codec import decode
 from collectors.contract.records import SECOND_NS, Received, Record
 from collectors.contract.window_rows import CLASSES, Latency, LiveRow, WindowRow, decode_window
-from deploy.ping.figures import Latencies, percentiles_of, summary
+from deploy.ping.figures import Latencies, merged, percentiles_of
 from streaming.accounting import PathState
 from streaming.histogram import Histogram
 from streaming.histogram import decode as decode_histogram
@@ -22,8 +22,8 @@ _MOST_VALUES: Final = 20_000_000
 _ADDED: Final = ("late", "duplicate", "redelivered", "reordered", "foreign", "unexpected", "negative")
 
 
-class Tally:
-    """Takes encoded records as Kafka would, and keeps what the summary and the files need."""
+class PingResults:
+    """Takes encoded records as Kafka would get them, and keeps what the summary and the files need."""
 
     def __init__(self, path: Path, *, keep_samples: bool = False) -> None:
         self._state = PathState(path.name, path.rules)
@@ -36,10 +36,12 @@ class Tally:
         self.received_by_second: Counter[int] = Counter()
         self._ipdv: list[NDArray[np.int64]] = []
         self._values = 0
-        self.stood_still_seconds = 0.0  # told by who runs the ping
-        self._span: list[tuple[int, int]] = []  # number and intended time, of the first and of the last
+        self.stood_still_seconds = 0.0  # set by the execution
+        self._span: list[
+            tuple[int, int]
+        ] = []  # number and intended time of the first message and of the last
         self._arrivals = 0
-        self._arrived: list[int] = []  # when the first did, and the last
+        self._arrived: list[int] = []  # times of the first arrival and of the last
 
     def take(self, data: bytes, key: str) -> None:  # noqa: ARG002 -- there is one path
         record = decode(data)
@@ -80,14 +82,14 @@ class Tally:
         return sum(row["classes"]["lost"] for row in self.last_rows())
 
     def last_rows(self) -> list[WindowRow]:
-        """The newest revision of each window."""
+        """Returns the newest revision of each window, by time."""
         newest: dict[int, WindowRow] = {}
         for row in self.rows:
             newest[row["window_start_ns"]] = row
         return [newest[start] for start in sorted(newest)]
 
     def summary(self, *, ping_pong: bool = False) -> dict[str, Any]:
-        """All figures, as `--json` prints them."""
+        """Returns all figures, as `--json` prints them."""
         rows = self.last_rows()
         classes = {name: sum(row["classes"][name] for row in rows) for name in CLASSES}
         found: dict[str, Any] = {
@@ -127,7 +129,7 @@ class Tally:
         }
 
     def _rate(self, rows: list[WindowRow]) -> dict[str, float | None] | None:
-        """Asked for, and delivered in the time from the first arrival to the last; messages a second."""
+        """Messages a second: as asked for, and as delivered from the first arrival to the last."""
         first, last = self._arrived or (0, 0)
         if first == last:
             return None
@@ -139,8 +141,8 @@ class Tally:
         }
 
     def _asked(self, rows: list[WindowRow]) -> float | None:
-        """Over whole seconds; of a shorter ping, from its first message to its last."""
-        whole = [row for row in rows if row["due"]][1:-1]  # the others are cut by start and end
+        """The rate due in whole seconds; in a shorter ping, from its first message to its last."""
+        whole = [row for row in rows if row["due"]][1:-1]  # start and end cut the others
         if whole:
             return round(sum(row["due"] for row in whole) * 1e9 / sum(row["window_ns"] for row in whole), 3)
         (first, intended), (last, last_intended) = self._span
@@ -157,7 +159,7 @@ class Tally:
 
 
 def _flags(rows: list[WindowRow]) -> list[str]:
-    """A receiver that leaves when everything has arrived misses nothing by it."""
+    """Flags of all windows, without those of a receiver that left when all had arrived: it missed nothing."""
     found = {flag for row in rows for flag in row["flags"]}
     if not any(row["classes"]["unobserved"] for row in rows):
         found -= {"receiver_gap", "members_missing"}
@@ -178,4 +180,4 @@ def _merged(parts: list[Latency | None]) -> Latencies | None:
     histogram = Histogram()
     for part in there:
         histogram.add(decode_histogram(part["hdr"]))
-    return summary(histogram, there)
+    return merged(histogram, there)

@@ -11,17 +11,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from collectors.contract.records import OUTCOMES, Record
-from deploy.ping.results import Tally
+from deploy.ping.results import PingResults
 
 
-def write_samples(file: Path, tally: Tally) -> None:
-    """A row for each arrival, and one for each message that did not arrive, with its outcome."""
-    parts = [_arrived(record, tally) for record in tally.samples]
+def write_samples(file: Path, results: PingResults) -> None:
+    """Write a row for each arrival, and one with its outcome for each message that did not arrive."""
+    parts = [_arrived(record, results) for record in results.samples]
     seen: dict[str, set[int]] = defaultdict(set)
-    for record in tally.samples:
+    for record in results.samples:
         if record.received is not None:
             seen[record.header.stream].update(record.received.seq.tolist())
-    for (stream, _), ledger in tally.ledgers.items():
+    for (stream, _), ledger in results.ledgers.items():
         parts += [_missing(record, seen[stream]) for record in ledger]
     table = pa.concat_tables([_SCHEMA.empty_table(), *parts])
     with file.open("wb") as out:  # given a path, it removes what is there when it fails, a device too
@@ -43,12 +43,12 @@ _SCHEMA: Final = pa.schema(
 )
 
 
-def _arrived(record: Record, tally: Tally) -> Any:
+def _arrived(record: Record, results: PingResults) -> Any:
     rows, header = record.received, record.header
     if rows is None:
         return _SCHEMA.empty_table()
     outcomes: dict[int, str] = {}
-    for part in tally.ledgers.get((header.stream, header.second), []):
+    for part in results.ledgers.get((header.stream, header.second), []):
         outcomes |= _outcomes(part)
     columns = {
         "stream": [header.stream] * rows.size,

@@ -1,4 +1,4 @@
-"""A ping's live line and its summary, for people."""
+"""A ping's live line and its summary, as text for people."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NO_ROUTE: Final = "route: not told; routers, not edge ones, tell it on listener
 
 
 def live_line(row: LiveRow, sent: int, received: int, seconds: float) -> str:
-    """How it goes right now."""
+    """Returns the line of the moment."""
     response = row["response"]
     bound = {"max" if name == "max" else f"p{name}" for name in row["lower_bound"]}
     shown = [
@@ -29,7 +29,7 @@ def live_line(row: LiveRow, sent: int, received: int, seconds: float) -> str:
 
 
 def table(found: dict[str, Any], *, ping_pong: bool) -> list[str]:
-    """The summary, line by line."""
+    """Returns the lines of the summary."""
     lines = ["", _counts(found)]
     lines += _beside(found)
     if found["stood_still_seconds"]:
@@ -87,7 +87,7 @@ def _rate(rate: dict[str, Any]) -> str:
 
 
 def _figures(value: float) -> str:
-    """Three that matter."""
+    """Returns the value with three significant digits."""
     return f"{float(f'{value:.3g}'):,.10g}"
 
 

@@ -1,4 +1,4 @@
-"""The archive for spark-submit's --py-files: the two packages that the job runs from."""
+"""The archive for spark-submit's --py-files, of the two packages that the job needs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Final
 import collectors
 import streaming
 
-_EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # the oldest that the format knows: the same code makes the same bytes
+_EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # the format's oldest: the same code makes the same bytes
 
 
 def build(target: Path) -> int:
-    """Write the archive; how many modules are in it."""
+    """Write the archive; returns how many modules are in it."""
     files = [file for package in (collectors, streaming) for file in _modules(package.__path__[0])]
     target.parent.mkdir(parents=True, exist_ok=True)
     unfinished = target.with_name(f"{target.name}.unfinished")

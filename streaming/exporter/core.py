@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry
 
 from collectors.config import paths as configured_paths
 from collectors.config.model import Config
 from collectors.contract.events import Event
-from collectors.contract.metrics import CATALOGUE, quote
 from collectors.contract.telemetry import Telemetry
 from collectors.contract.window_rows import LiveRow, Named, WindowRow
+from collectors.http.metric_factory import counter, head, histogram, line_form, quote
 from streaming.accounting.bounds import AHEAD_NS
 from streaming.exporter import metrics_text, row_checks
 from streaming.exporter.memory_bounds import Full, Room
@@ -38,6 +38,8 @@ EVENT_TAIL_NS: Final = 15 * 10**9  # a moment has to last for a scrape
 VANISH_NS: Final = 300 * 10**9  # the series of a path that nobody configures or tells of any more
 FORGET_NS: Final = 7 * 24 * 3_600 * 10**9  # its counters: as long as windows can be read again
 RESULTS: Final = ("used", "repeat", "old", "bad", "future", "full")
+_MAINTENANCE: Final = line_form("path_maintenance")
+_ACTIVE_EVENT: Final = line_form("event_active")
 _SAY_SECONDS: Final = 60.0  # between two lines on what is refused for the same reason
 FRESHNESS_BUCKETS_SECONDS: Final = (0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 60.0, 300.0)
 
@@ -58,11 +60,9 @@ class Exporter:
         self.catching_up = False  # rows of the past are being read: they tell nothing of freshness
         self.keep_ns: Final = 2 * config.defaults.horizon
         self._configured: Final = configured_paths.resolve(config)
-        self._freshness: Final = Histogram(
-            *_named("exporter_freshness_seconds"), registry=registry, buckets=FRESHNESS_BUCKETS_SECONDS
-        )
-        self._errors: Final = Counter(*_named("exporter_accounting_errors_total"), registry=registry)
-        self._rows: Final = Counter(*_named("exporter_rows_total"), ("topic", "result"), registry=registry)
+        self._freshness: Final = histogram("exporter_freshness_seconds", registry, FRESHNESS_BUCKETS_SECONDS)
+        self._errors: Final = counter("exporter_accounting_errors_total", registry)
+        self._rows: Final = counter("exporter_rows_total", registry)
         for topic in ("windows", "live", "events", "router", "broker"):
             for result in RESULTS:
                 self._rows.labels(topic, result)
@@ -203,17 +203,16 @@ class Exporter:
             return metrics_text.join(pieces, [*self._maintenance(shown), *self._active_events()])
 
     def _maintenance(self, shown: list[Path]) -> list[str]:
-        metric, now_ns = CATALOGUE["path_maintenance"], self.now_ns()
-        lines = [metric.head] if shown else []
+        now_ns = self.now_ns()
+        lines = [head("path_maintenance")] if shown else []
         for path in shown:
             value = int(self.in_maintenance(path.name, now_ns, now_ns + 1))
-            labels = f'mesh="{quote(path.labels.mesh)}",path="{quote(path.name)}"'
-            lines.append(f"{metric.full_name}{{{labels}}} {value}\n")
+            lines.append(_MAINTENANCE % (quote(path.labels.mesh), quote(path.name), value))
         return lines
 
     def _active_events(self) -> list[str]:
         """What goes on, and what was over so lately that a scrape may have missed it."""
-        metric, now_ns = CATALOGUE["event_active"], self.now_ns()
+        now_ns = self.now_ns()
         tail_ns = {"maintenance": 0}
         found = {
             (event.kind, event.text[:MAX_EVENT_TEXT])
@@ -221,10 +220,9 @@ class Exporter:
             if event.covers(now_ns - tail_ns.get(event.kind, EVENT_TAIL_NS), now_ns + 1)
         }
         lines = [
-            f'{metric.full_name}{{kind="{kind}",text="{quote(words)}"}} 1\n'
-            for kind, words in sorted(found)[:MAX_EVENTS_TOLD]
+            _ACTIVE_EVENT % (quote(kind), quote(words), 1) for kind, words in sorted(found)[:MAX_EVENTS_TOLD]
         ]
-        return [metric.head, *lines] if lines else []
+        return [head("event_active"), *lines] if lines else []
 
     def _path(self, row: Named, routes: dict[str, int] | None = None) -> Path:
         """Full where there is no room for it, or for what this row adds to it."""
@@ -249,8 +247,3 @@ class _Ahead(Exception):  # noqa: N818 -- it names the row
 def _weight(event: Event) -> int:
     """Of an event; patterns cost time with each path, and weigh so."""
     return 512 + len(event.text) + sum(1_024 + len(pattern) for pattern in event.paths)
-
-
-def _named(name: str) -> tuple[str, str]:
-    metric = CATALOGUE[name]
-    return metric.full_name, metric.help

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Final
 
-from collectors.contract.metrics import CATALOGUE, quote
+from collectors.contract.metrics import CATALOGUE
 from collectors.contract.records import UNSENT_REASONS
 from collectors.contract.window_rows import CLASSES, Latency
+from collectors.http.metric_factory import label_text
 from streaming.exporter.moves import MOVES, RARE_MOVES
 from streaming.exporter.path import Path
 
@@ -16,10 +18,16 @@ Samples = Callable[[Path], Iterable[Sample]]
 QUANTILES: Final = {"50": "0.5", "99": "0.99"}  # by their names in rows
 
 
+@lru_cache(maxsize=4_096)
+def _labels(name: str, *values: str) -> str:
+    """The labels that a metric has beside mesh and path. The values are of the code or of the config."""
+    return "," + label_text(name, values, first=2)
+
+
 def _info(path: Path) -> Iterator[Sample]:
-    labels = path.labels._asdict()
-    names = ("address", "source", "target", "via", "settlement")
-    yield "".join(f',{name}="{quote(labels[name])}"' for name in names), 1
+    labels = path.labels
+    values = (labels.address, labels.source, labels.target, labels.via, labels.settlement)
+    yield _labels("path_info", *values), 1
 
 
 def _plain(key: str) -> Samples:
@@ -30,8 +38,8 @@ def _seconds(key: str) -> Samples:
     return lambda path: [("", path.book.counts[key] / 1e9)]
 
 
-def _labelled(label: str, prefix: str, names: Sequence[str]) -> Samples:
-    keys = [(f',{label}="{name}"', f"{prefix}.{name}") for name in names]
+def _labelled(metric: str, prefix: str, names: Sequence[str]) -> Samples:
+    keys = [(_labels(metric, name), f"{prefix}.{name}") for name in names]
     return lambda path: [(extra, path.book.counts[key]) for extra, key in keys]
 
 
@@ -39,7 +47,7 @@ def _moves(path: Path) -> Iterator[Sample]:
     seen = [move for move in RARE_MOVES if f"moved.{move}" in path.book.counts]
     for move in (*MOVES, *seen):
         source, _, target = move.partition(">")
-        yield f',from="{source}",to="{target}"', path.book.counts[f"moved.{move}"]
+        yield _labels("path_reclassified_messages_total", source, target), path.book.counts[f"moved.{move}"]
 
 
 def _window_latency(path: Path) -> Iterator[Sample]:
@@ -53,8 +61,8 @@ def _quantiles(basis: str, latency: Latency | None) -> Iterator[Sample]:
         return
     for name, quantile in QUANTILES.items():
         if name in latency["percentiles"]:
-            yield f',basis="{basis}",quantile="{quantile}"', latency["percentiles"][name] / 1e9
-    yield f',basis="{basis}",quantile="1"', latency["max_ns"] / 1e9
+            yield _labels("path_window_latency_seconds", basis, quantile), latency["percentiles"][name] / 1e9
+    yield _labels("path_window_latency_seconds", basis, "1"), latency["max_ns"] / 1e9
 
 
 def _window_jitter(path: Path) -> Iterator[Sample]:
@@ -62,8 +70,9 @@ def _window_jitter(path: Path) -> Iterator[Sample]:
     if jitter and jitter["count"]:
         for name, quantile in QUANTILES.items():
             if name in jitter["percentiles"]:
-                yield f',quantile="{quantile}"', jitter["percentiles"][name] / 1e9
-        yield ',quantile="1"', max(abs(jitter["max_ns"]), abs(jitter["min_ns"])) / 1e9
+                yield _labels("path_window_jitter_seconds", quantile), jitter["percentiles"][name] / 1e9
+        largest_ns = max(abs(jitter["max_ns"]), abs(jitter["min_ns"]))
+        yield _labels("path_window_jitter_seconds", "1"), largest_ns / 1e9
 
 
 def _jitter_max(path: Path) -> Iterator[Sample]:
@@ -81,7 +90,7 @@ def _jitter_min(path: Path) -> Iterator[Sample]:
 def _window_messages(path: Path) -> Iterator[Sample]:
     if path.window is not None:
         for name in CLASSES:
-            yield f',class="{name}"', path.window["classes"].get(name, 0)
+            yield _labels("path_window_messages", name), path.window["classes"].get(name, 0)
 
 
 def _window_end(path: Path) -> Iterator[Sample]:
@@ -104,29 +113,29 @@ def _clock_bound(path: Path) -> Iterator[Sample]:
         yield "", path.window["clock"]["bound_ns"] / 1e9
 
 
-def _slo(which: str) -> Samples:
+def _slo(metric: str, which: str) -> Samples:
     def samples(path: Path) -> Iterator[Sample]:
         for slo in path.objectives:
-            yield f',slo="{quote(slo.name)}"', path.book.counts.get(f"slo.{slo.name}.{which}", 0)
+            yield _labels(metric, slo.name), path.book.counts.get(f"slo.{slo.name}.{which}", 0)
 
     return samples
 
 
 def _slo_ratio(path: Path) -> Iterator[Sample]:
     for slo in path.objectives:
-        yield f',slo="{quote(slo.name)}"', slo.ratio
+        yield _labels("path_slo_objective_ratio", slo.name), slo.ratio
 
 
 def _slo_bound(path: Path) -> Iterator[Sample]:
     for slo in path.objectives:
         if slo.bound_ns is not None:
-            yield f',slo="{quote(slo.name)}"', slo.bound_ns / 1e9
+            yield _labels("path_slo_bound_seconds", slo.name), slo.bound_ns / 1e9
 
 
 SAMPLES: Final[dict[str, Samples]] = {
     "path_info": _info,
     "path_sent_messages_total": _plain("sent"),
-    "path_messages_total": _labelled("class", "class", CLASSES),
+    "path_messages_total": _labelled("path_messages_total", "class", CLASSES),
     "path_reclassified_messages_total": _moves,
     "path_late_messages_total": _plain("late"),
     "path_duplicate_messages_total": _plain("duplicate"),
@@ -135,7 +144,7 @@ SAMPLES: Final[dict[str, Samples]] = {
     "path_foreign_messages_total": _plain("foreign"),
     "path_unexpected_messages_total": _plain("unexpected"),
     "path_negative_latency_messages_total": _plain("negative"),
-    "path_unsent_messages_total": _labelled("reason", "unsent", UNSENT_REASONS),
+    "path_unsent_messages_total": _labelled("path_unsent_messages_total", "unsent", UNSENT_REASONS),
     "path_sent_bytes_total": _plain("sent_bytes"),
     "path_received_bytes_total": _plain("received_bytes"),
     "path_response_latency_seconds": lambda _: [],  # histograms are read from the book
@@ -151,11 +160,11 @@ SAMPLES: Final[dict[str, Samples]] = {
     "path_pending_messages": lambda path: [("", path.live["pending"] if path.live else 0)],
     "path_outage_seconds": lambda path: [("", path.outage_ns / 1e9)],
     "path_outage_seconds_total": _seconds("outage_ns"),
-    "path_windows_total": _labelled("result", "windows", ("complete", "incomplete")),
+    "path_windows_total": _labelled("path_windows_total", "windows", ("complete", "incomplete")),
     "path_clock_offset_seconds": _clock_offset,
     "path_clock_error_bound_seconds": _clock_bound,
-    "path_slo_messages_total": _slo("total"),
-    "path_slo_good_messages_total": _slo("good"),
+    "path_slo_messages_total": _slo("path_slo_messages_total", "total"),
+    "path_slo_good_messages_total": _slo("path_slo_good_messages_total", "good"),
     "path_slo_objective_ratio": _slo_ratio,
     "path_slo_bound_seconds": _slo_bound,
 }

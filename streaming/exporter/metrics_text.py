@@ -9,19 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from collectors.contract.metrics import LATENCY_BUCKETS_SECONDS, quote
+from collectors.contract.metrics import LATENCY_BUCKETS_SECONDS
+from collectors.http.metric_factory import head, histogram_lines, label_text
 from streaming.exporter.families import FAMILIES, SAMPLES
 from streaming.exporter.path import Path
-from streaming.exporter.path_counters import Histogram
 
 
 def chunks(path: Path, *, service: bool) -> list[str]:
     """The path's lines, a text for each of `FAMILIES`."""
-    here = f'{{mesh="{quote(path.labels.mesh)}",path="{quote(path.name)}"'
+    labels = label_text("path_sent_messages_total", (path.labels.mesh, path.name))
+    here = f"{{{labels}"
     return [
         "".join([f"{start}{here}{extra}}} {value!r}\n" for extra, value in samples(path)])
         if metric.kind != "histogram"
-        else _histogram(start, here, path, service=service)
+        else _histogram(metric.name, labels, path, service=service)
         for metric, start, samples in _TABLE
     ]
 
@@ -29,31 +30,24 @@ def chunks(path: Path, *, service: bool) -> list[str]:
 def join(pieces: Sequence[Sequence[str]], extra: Iterable[str] = ()) -> str:
     """All paths' chunks as one exposition, with other families' text behind it."""
     whole: list[str] = []
-    for index, head in enumerate(_HEADS):
+    for index, first in enumerate(_HEADS):
         lines = [chunk for piece in pieces if (chunk := piece[index])]
         if lines:
-            whole.append(head)
+            whole.append(first)
             whole += lines
     whole += extra
     return "".join(whole)
 
 
-def _histogram(start: str, here: str, path: Path, *, service: bool) -> str:
-    basis = "service" if "service" in start else "response"
+def _histogram(name: str, labels: str, path: Path, *, service: bool) -> str:
+    basis = "service" if "service" in name else "response"
     if basis == "service" and not service:
         return ""
-    total: Histogram = path.book.histograms[basis]
-    lines = [
-        f'{start}_bucket{here},le="{bound!r}"}} {n}\n'
-        for bound, n in zip(LATENCY_BUCKETS_SECONDS, total.at_or_below, strict=True)
-    ]
-    lines += [
-        f'{start}_bucket{here},le="+Inf"}} {total.count}\n',
-        f"{start}_sum{here}}} {total.sum_ns / 1e9!r}\n",
-        f"{start}_count{here}}} {total.count}\n",
-    ]
-    return "".join(lines)
+    total = path.book.histograms[basis]
+    buckets = [*zip(_BOUNDS, (*total.at_or_below, total.count), strict=True)]
+    return histogram_lines(name, labels, buckets, total.sum_ns / 1e9)
 
 
+_BOUNDS: Final = (*map(str, LATENCY_BUCKETS_SECONDS), "+Inf")
 _TABLE: Final = tuple((metric, metric.full_name, SAMPLES[metric.name]) for metric in FAMILIES)
-_HEADS: Final = tuple(metric.head for metric in FAMILIES)
+_HEADS: Final = tuple(head(metric.name) for metric in FAMILIES)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, get_args
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry
 from pyspark.sql.streaming.listener import (
     QueryIdleEvent,
     QueryProgressEvent,
@@ -18,7 +18,7 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryListener,
 )
 
-from collectors.contract.metrics import CATALOGUE, PREFIX
+from collectors.http.metric_factory import counter, gauge, histogram
 from streaming.accounting.bounds import Reason
 from streaming.shard.outputs import NEWEST
 from streaming.spark.detour import REASON as INFLATED
@@ -50,25 +50,22 @@ class Progress:
         self.batches: dict[str, int] = {}  # finished by query, in this process
         self.turns: dict[str, int] = {}  # the same, and triggers that found nothing new
         self._accounting: set[str] = set()  # names of queries
-        self._lag = _gauge(registry, "stream_lag_seconds")
-        self._state_rows = _gauge(registry, "stream_state_rows")
-        self._state_bytes = _gauge(registry, "stream_state_bytes")
-        self._last = _gauge(registry, "stream_last_progress_timestamp_seconds")
-        self._records = _counter(registry, "stream_records_total")
-        self._lost = _counter(registry, "stream_records_lost_total")
-        self._restarts = _counter(registry, "stream_restarts_total")
-        self._samples = _counter(registry, "stream_samples_total")
-        self._dead = _counter(registry, "stream_dead_letters_total")
-        self._ignored = _counter(registry, "stream_ignored_total")
-        metric = CATALOGUE["stream_batch_seconds"]
-        self._seconds = Histogram(
-            PREFIX + metric.name, metric.help, metric.labels, registry=registry, buckets=_BUCKETS_SECONDS
-        )
+        self._lag = gauge("stream_lag_seconds", registry)
+        self._state_rows = gauge("stream_state_rows", registry)
+        self._state_bytes = gauge("stream_state_bytes", registry)
+        self._last = gauge("stream_last_progress_timestamp_seconds", registry)
+        self._records = counter("stream_records_total", registry)
+        self._lost = counter("stream_records_lost_total", registry)
+        self._restarts = counter("stream_restarts_total", registry)
+        self._samples = counter("stream_samples_total", registry)
+        self._dead = counter("stream_dead_letters_total", registry)
+        self._ignored = counter("stream_ignored_total", registry)
+        self._seconds = histogram("stream_batch_seconds", registry, _BUCKETS_SECONDS)
 
     def begin(self, query: str) -> None:
         """Make the query's series, so that the first of anything is an increase."""
-        for counter in (self._records, self._lost, self._restarts):
-            counter.labels(query)
+        for each in (self._records, self._lost, self._restarts):
+            each.labels(query)
         self._dead.labels(query, INFLATED)
 
     def begin_accounting(self, query: str) -> None:
@@ -190,11 +187,3 @@ def _offsets(value: Any) -> Mapping[str, Any]:
     if isinstance(value, str):
         value = json.loads(value)
     return value if isinstance(value, dict) else {}
-
-
-def _gauge(registry: CollectorRegistry, name: str) -> Gauge:
-    return Gauge(PREFIX + name, CATALOGUE[name].help, CATALOGUE[name].labels, registry=registry)
-
-
-def _counter(registry: CollectorRegistry, name: str) -> Counter:
-    return Counter(PREFIX + name, CATALOGUE[name].help, CATALOGUE[name].labels, registry=registry)

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from threading import Event
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Gauge
+from prometheus_client import CollectorRegistry
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from collectors.contract.metrics import CATALOGUE
-from collectors.http.monitoring import Exposition
+from collectors.http.metric_factory import gauge
+from collectors.http.part_server import PartServer
 from collectors.process.trouble import Trouble
 from collectors.process.worker import Worker, joined
 from streaming.spark import job
@@ -51,18 +51,24 @@ def serve(
     Raises CheckpointError, AccessError, UnfitError or ListenError where the job cannot run as it is set, and
     OutOfMemoryError where the JVM is to be started again.
     """
-    registry = CollectorRegistry()
-    metric = CATALOGUE["build_info"]
-    info = Gauge(metric.full_name, metric.help, metric.labels, registry=registry)
-    info.labels("stream", settings.version, settings.config_hash).set(1)
-    service = Service(spark, settings, Progress(registry), queries)
-    server = Exposition(settings.listen, registry, service.not_ready)
-    _log.info("serving %s/metrics", server.url)
+    service, server = served(spark, settings, queries)
     serving(server.url)
     try:
         service.run(stopping)
     finally:
         server.close()
+
+
+def served(
+    spark: SparkSession, settings: JobSettings, queries: MakeQueries = job.queries
+) -> tuple[Service, PartServer]:
+    """Make the job, to be run, and the server of its /metrics, to be closed."""
+    registry = CollectorRegistry()
+    gauge("build_info", registry).labels("stream", settings.version, settings.config_hash).set(1)
+    service = Service(spark, settings, Progress(registry), queries)
+    server = PartServer(settings.listen, registry, service.not_ready)
+    _log.info("serving %s/metrics", server.url)
+    return service, server
 
 
 class Service:

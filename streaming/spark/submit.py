@@ -17,7 +17,7 @@ from typing import Any, Final
 from pyspark.sql import SparkSession
 
 import streaming
-from collectors.http.monitoring import ListenError
+from collectors.http.part_server import ListenError
 from collectors.process.worker import Worker
 from streaming.spark import job, service, settings
 from streaming.spark.checkpoint import CheckpointError

@@ -21,7 +21,7 @@ from measured import parse
 from proton import Delivery, Handler, Link, Message
 from proton.reactor import Container
 
-from collectors.kafka.in_process import DirectSink
+from collectors.kafka.in_process_sink import InProcessSink
 from collectors.probe.prober import Prober, Settings
 
 CREDIT = 1000
@@ -112,7 +112,7 @@ paths:
     with tempfile.TemporaryDirectory() as folder:
         everything = list(paths.values())
         settings = Settings(site="bench", linger_seconds=0.1, journals=Path(folder))
-        prober = Prober(everything, everything, config.endpoints, DirectSink(_nowhere), settings)
+        prober = Prober(everything, everything, config.endpoints, InProcessSink(_nowhere), settings)
         prober.start()
         receiver = prober.receivers[0]
         while not receiver.received:
@@ -132,7 +132,7 @@ def run_many(port: int, address: str, size: int, seconds: float, *, presettled: 
     with tempfile.TemporaryDirectory() as folder:
         everything = list(paths.values())
         settings = Settings(site="bench", linger_seconds=1, journals=Path(folder))
-        prober = Prober(everything, everything, config.endpoints, DirectSink(_nowhere), settings)
+        prober = Prober(everything, everything, config.endpoints, InProcessSink(_nowhere), settings)
         prober.start()
         while not all(receiver.received for receiver in prober.receivers):
             time.sleep(0.05)

@@ -20,7 +20,7 @@ from made_exporter import Served, recent
 from made_rows import window
 from prometheus_client import CollectorRegistry
 
-from collectors.http.monitoring import Exposition
+from collectors.http.part_server import PartServer
 from collectors.http.server import Response
 from dashboards.page.feed import MAX_READERS, Feed, changes, event
 from deploy.commands.top import fetch
@@ -159,7 +159,7 @@ def test_top_asks_under_any_name(served: Served, monkeypatch: pytest.MonkeyPatch
 
 def test_top_says_why_it_is_not_answered() -> None:
     """The server's reason is the one that helps, in one line that steers no terminal."""
-    server = Exposition(
+    server = PartServer(
         "127.0.0.1:0",
         CollectorRegistry(),
         routes={"/api/state": lambda _: Response(b"ask for\x1b[2J localhost\n", status=403)},

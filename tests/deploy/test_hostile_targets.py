@@ -32,7 +32,7 @@ from collectors.polling.metric_cache import MetricCache
 from collectors.polling.poll_metrics import PollMetrics
 from collectors.router import management, schema
 from collectors.router.mesh import MeshState
-from deploy.parts.in_process import InProcess
+from deploy.parts.in_process import InProcessAccounting
 from streaming.exporter import Exporter
 from streaming.exporter.page_data import snapshot
 
@@ -67,11 +67,11 @@ class Process:
         self.registry = CollectorRegistry()
         self.cache = MetricCache()
         self.exporter = Exporter(CONFIG, self.registry, lambda: AT_NS)
-        self._books = InProcess(CONFIG, self.exporter)
+        self._accounting = InProcessAccounting(CONFIG, self.exporter)
         self.context = PollContext("here", self.cache, PollMetrics(), self.publish)
 
     def publish(self, topic: Topic, record: Telemetry) -> None:
-        self._books.telemetry(topic, record)
+        self._accounting.take_poll(topic, record)
 
     def shown(self) -> dict[str, Any]:
         """All of it can be written down, in numbers that there are."""

@@ -8,7 +8,7 @@ from by_hand import received_rows
 from collectors.config import load, paths
 from collectors.contract.records import MAX_ROWS, SECOND_NS, Gap
 from collectors.probe.publisher import Publisher, header_for
-from deploy.parts.probing import spool_bytes
+from deploy.parts.ends import spool_bytes
 
 
 class _Counting:

@@ -17,7 +17,7 @@ from prometheus_client import CollectorRegistry, Gauge
 from collectors.http import headers as http_headers
 from collectors.http import server as http_server
 from collectors.http.headers import Hosts, codings
-from collectors.http.monitoring import Exposition
+from collectors.http.part_server import PartServer
 from collectors.http.places import Places
 from collectors.http.server import Response, for_known_names
 
@@ -33,12 +33,12 @@ def registry() -> CollectorRegistry:
 
 
 @pytest.fixture
-def serve(registry: CollectorRegistry) -> Iterator[Callable[..., Exposition]]:
+def serve(registry: CollectorRegistry) -> Iterator[Callable[..., PartServer]]:
     """Start servers; they end with the test."""
-    started: list[Exposition] = []
+    started: list[PartServer] = []
 
-    def start(listen: str = "127.0.0.1:0", **options: object) -> Exposition:
-        started.append(Exposition(listen, registry, **options))  # type: ignore[arg-type]  # as given
+    def start(listen: str = "127.0.0.1:0", **options: object) -> PartServer:
+        started.append(PartServer(listen, registry, **options))  # type: ignore[arg-type]  # as given
         return started[-1]
 
     yield start
@@ -76,7 +76,7 @@ class SlowClients:
             thread.join(10)
 
 
-def get(server: Exposition, path: str, method: str = "GET", **headers: str) -> tuple[int, bytes]:
+def get(server: PartServer, path: str, method: str = "GET", **headers: str) -> tuple[int, bytes]:
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     connection.request(
         method, path, headers={name.replace("_", "-"): value for name, value in headers.items()}
@@ -95,7 +95,7 @@ def get(server: Exposition, path: str, method: str = "GET", **headers: str) -> t
         b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n",
     ],
 )
-def test_slow_clients_keep_nobody_waiting(serve: Callable[..., Exposition], text: bytes) -> None:
+def test_slow_clients_keep_nobody_waiting(serve: Callable[..., PartServer], text: bytes) -> None:
     """A hundred that say no more, or do not read what they asked for; cut off, they come again."""
     large = "#" * LARGE + "\n"
     page = Response(large.encode())
@@ -112,7 +112,7 @@ def test_slow_clients_keep_nobody_waiting(serve: Callable[..., Exposition], text
 
 
 def test_more_clients_than_places_leave_room_for_one_more(
-    serve: Callable[..., Exposition], monkeypatch: pytest.MonkeyPatch
+    serve: Callable[..., PartServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The newest is served; those that have said nothing for longest are cut off."""
     monkeypatch.setattr(http_server, "MAX_INCOMING", 4)
@@ -144,7 +144,7 @@ def test_places_go_to_who_uses_them() -> None:
 
 
 def test_requests_have_one_deadline(
-    serve: Callable[..., Exposition], monkeypatch: pytest.MonkeyPatch
+    serve: Callable[..., PartServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A client that never ends its request is cut off, also when it drips bytes."""
     monkeypatch.setattr(http_server, "REQUEST_SECONDS", 0.3)
@@ -161,7 +161,7 @@ def test_requests_have_one_deadline(
 
 
 def test_answers_that_are_not_taken_end(
-    serve: Callable[..., Exposition], monkeypatch: pytest.MonkeyPatch
+    serve: Callable[..., PartServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A stream whose client reads nothing is closed after its time."""
     monkeypatch.setattr(http_server, "REQUEST_SECONDS", 0.3)
@@ -180,7 +180,7 @@ def test_answers_that_are_not_taken_end(
         assert closed.wait(20)
 
 
-def exchange(server: Exposition, data: bytes) -> bytes:
+def exchange(server: PartServer, data: bytes) -> bytes:
     """What comes back for these bytes, until the server closes."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=20) as raw:
         raw.sendall(data)
@@ -207,7 +207,7 @@ def exchange(server: Exposition, data: bytes) -> bytes:
         (LONG + b"a: " + b"b" * 60_000 + b"\r\nc: " + b"d" * 60_000 + b"\r\n\r\n", b"431"),
     ],
 )
-def test_requests_by_the_letter(serve: Callable[..., Exposition], request_: bytes, status: bytes) -> None:
+def test_requests_by_the_letter(serve: Callable[..., PartServer], request_: bytes, status: bytes) -> None:
     """Each has an answer, which comes whole, and the server lives on."""
     server = serve()
     answer = exchange(server, request_)
@@ -215,7 +215,7 @@ def test_requests_by_the_letter(serve: Callable[..., Exposition], request_: byte
     assert get(server, "/-/healthy")[0] == 200
 
 
-def test_what_comes_behind_a_request_is_not_answered(serve: Callable[..., Exposition]) -> None:
+def test_what_comes_behind_a_request_is_not_answered(serve: Callable[..., PartServer]) -> None:
     """A body, or a second request: the answer of the first is whole all the same, and the connection ends."""
     server = serve(routes={"/large": lambda _: Response(b"x" * 3_000_000)})
     first = b"GET /large HTTP/1.1\r\nHost: localhost\r\n"
@@ -227,7 +227,7 @@ def test_what_comes_behind_a_request_is_not_answered(serve: Callable[..., Exposi
     assert b"405" in exchange(server, post)
 
 
-def test_head_tells_the_length_of_what_get_gives(serve: Callable[..., Exposition]) -> None:
+def test_head_tells_the_length_of_what_get_gives(serve: Callable[..., PartServer]) -> None:
     """And nothing of the body."""
     server = serve(routes={"/ten": lambda _: Response(b"0123456789")})
     answer = exchange(server, b"HEAD /ten HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -236,7 +236,7 @@ def test_head_tells_the_length_of_what_get_gives(serve: Callable[..., Exposition
 
 
 def test_only_its_own_names_are_answered(
-    serve: Callable[..., Exposition], monkeypatch: pytest.MonkeyPatch
+    serve: Callable[..., PartServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Addresses, localhost, this machine's names and the config's; others are told what to do."""
     monkeypatch.setattr(http_headers.socket, "gethostname", lambda: "Box-7")
@@ -279,7 +279,7 @@ def test_only_its_own_names_are_answered(
     assert b" 403 " in exchange(server, absolute)
 
 
-def test_who_listens_for_others_is_scraped_under_any_name(serve: Callable[..., Exposition]) -> None:
+def test_who_listens_for_others_is_scraped_under_any_name(serve: Callable[..., PartServer]) -> None:
     """Prometheus asks by whatever name it has been given; pages are guarded all the same."""
     server = serve("0.0.0.0:0", routes={"/state": for_known_names(lambda _: Response(b"secret"))})
     assert get(server, "/metrics", Host="inflight.monitoring.svc:9750")[0] == 200
@@ -328,7 +328,7 @@ def test_codings(said: str | None, taken: tuple[str, ...]) -> None:
     assert codings({} if said is None else {"accept-encoding": said}) == taken
 
 
-def test_bodies_come_in_a_coding_that_is_taken(serve: Callable[..., Exposition]) -> None:
+def test_bodies_come_in_a_coding_that_is_taken(serve: Callable[..., PartServer]) -> None:
     """All of them, not /metrics alone; 406 where there is none."""
     closed = threading.Event()
 

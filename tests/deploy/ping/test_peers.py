@@ -19,7 +19,7 @@ from standin_clients import StandIn
 
 from collectors.probe.prober import Prober
 from deploy.commands.ping import command
-from deploy.ping.results import Tally
+from deploy.ping.results import PingResults
 
 pytestmark = pytest.mark.slow
 
@@ -98,7 +98,7 @@ def test_a_problem_that_comes_and_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection has one at one moment and none at the next, while no record is there yet."""
     problems = itertools.cycle([["it hung up"], []])
     monkeypatch.setattr(Prober, "problems", lambda _: next(problems))
-    monkeypatch.setattr(Tally, "live", lambda _: None)
+    monkeypatch.setattr(PingResults, "live", lambda _: None)
     with _serving(Phased("open", closes=True)) as peer:
         _fails(peer.url, "--connect-timeout", "2500ms")  # long enough for a line on the way
 

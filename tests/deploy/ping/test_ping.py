@@ -24,8 +24,7 @@ from standin_clients import StandIn
 from collectors.config.model import Endpoint
 from deploy.commands.ping import command
 from deploy.errors import Problem
-from deploy.ping import run as pinging
-from deploy.ping import show
+from deploy.ping import execution, show
 from deploy.ping.echoing import EchoingPeer
 
 pytestmark = pytest.mark.slow
@@ -161,16 +160,16 @@ def test_a_password_is_sent_to_its_own_peer_only(
     monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], sends_as: str | None, receives_as: str | None
 ) -> None:
     """Sender's and receiver's logins are apart where they connect to different peers."""
-    wishes = []
+    requests = []
 
-    def run(wish: pinging.Wish, *_: Any, **__: Any) -> None:
-        wishes.append(wish)
+    def execute(request: execution.PingRequest, *_: Any, **__: Any) -> None:
+        requests.append(request)
         raise Problem("measured")
 
-    monkeypatch.setattr(pinging, "run", run)
+    monkeypatch.setattr(execution, "execute", execute)
     assert "measured" in _ping("amqp://x", "a", "--receive-url", "amqp://y", *options).stderr
-    (wish,) = wishes
-    users = [end.sasl.user if end.sasl else None for end in (wish.sender, wish.receiver)]
+    (request,) = requests
+    users = [end.sasl.user if end.sasl else None for end in (request.sender, request.receiver)]
     assert users == [sends_as, receives_as]
 
 

@@ -17,7 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from collectors.config.load import parse
 from collectors.contract.events import Event
 from collectors.contract.metrics import CATALOGUE
-from deploy.parts.results import add_build_info
+from deploy.parts.build_info import add_build_info
 from streaming.exporter import Exporter
 
 GOLDEN = Path(__file__).parents[2] / "fixtures" / "exposition.prom"

@@ -29,7 +29,7 @@ from synthetic import Flow
 
 from collectors.config.load import parse
 from collectors.contract.topics import LIVE, SAMPLES, WINDOWS
-from deploy.parts.in_process import InProcess
+from deploy.parts.in_process import InProcessAccounting
 from streaming.exporter import Exporter
 from streaming.spark import checkpoint
 from streaming.spark.checkpoint import CheckpointError
@@ -108,23 +108,11 @@ def test_rows_are_those_of_accounting_in_process(spark: SparkSession, settings: 
     assert live == {flow.path for flow in FLOWS}
 
 
-class Run(InProcess):
-    """The accounting of `inflight run`, which keeps the rows it gave to the exporter."""
-
-    def __init__(self) -> None:
-        config = parse("version: 1\nsite: here\n", "inflight.yaml")
-        super().__init__(config, Exporter(config, CollectorRegistry()))
-        self.given: list[bytes] = []
-
-    def _window(self, row: bytes) -> None:
-        super()._window(row)
-        self.given.append(row)
-
-
 def test_inflight_run_gives_the_jobs_rows(spark: SparkSession, settings: JobSettings) -> None:
     """The records of paths with losses, straight into the process that needs no Kafka: byte for byte."""
     records = [(flow.path, value) for at in range(30) for flow in FLOWS[:5] for value in flow.second(at)]
-    run = Run()
+    config, given = parse("version: 1\nsite: here\n", "inflight.yaml"), list[bytes]()
+    run = InProcessAccounting(config, Exporter(config, CollectorRegistry()), on_row=given.append)
     for path, value in records:
         run.take(value, path)
     count = produce(settings.kafka.servers[0], settings.samples_topic, records)
@@ -132,7 +120,7 @@ def test_inflight_run_gives_the_jobs_rows(spark: SparkSession, settings: JobSett
         read_all(url, count)
     found, _ = window_rows(settings.kafka.servers[0], settings.windows_topic)
     assert len(found) == 5 * 4
-    assert found == sorted(run.given)
+    assert found == sorted(given)
 
 
 def test_a_lost_checkpoint_gives_the_same_rows_again(spark: SparkSession, settings: JobSettings) -> None:

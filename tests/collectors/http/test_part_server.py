@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 from prometheus_client import CollectorRegistry, Gauge
 
-from collectors.http.monitoring import Exposition, ListenError
+from collectors.http.part_server import ListenError, PartServer
 from collectors.http.server import Request, Response
 
 
@@ -22,7 +22,7 @@ def registry() -> CollectorRegistry:
     return registry
 
 
-def get(server: Exposition, path: str, method: str = "GET", **headers: str) -> tuple[int, bytes]:
+def get(server: PartServer, path: str, method: str = "GET", **headers: str) -> tuple[int, bytes]:
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=5)
     connection.request(method, path, headers=headers)
     answer = connection.getresponse()
@@ -30,11 +30,11 @@ def get(server: Exposition, path: str, method: str = "GET", **headers: str) -> t
 
 
 @pytest.fixture
-def server(registry: CollectorRegistry) -> Iterator[Exposition]:
+def server(registry: CollectorRegistry) -> Iterator[PartServer]:
     def broken(_: Request) -> Response:
         raise ValueError("secret detail")
 
-    server = Exposition(
+    server = PartServer(
         "127.0.0.1:0",
         registry,
         routes={"/broken": broken, "/echo": lambda r: Response(r.query["a"].encode())},
@@ -43,7 +43,7 @@ def server(registry: CollectorRegistry) -> Iterator[Exposition]:
     server.close()
 
 
-def test_metrics(server: Exposition) -> None:
+def test_metrics(server: PartServer) -> None:
     """/metrics is the registry's text, gzipped for who takes that."""
     status, body = get(server, "/metrics")
     assert status == 200
@@ -55,14 +55,14 @@ def test_metrics(server: Exposition) -> None:
 def test_health(registry: CollectorRegistry) -> None:
     """Healthy at once; ready when the part says so, and why not until then."""
     reasons = ["no connection yet", None]
-    server = Exposition("127.0.0.1:0", registry, ready=lambda: reasons.pop(0))
+    server = PartServer("127.0.0.1:0", registry, ready=lambda: reasons.pop(0))
     assert get(server, "/-/healthy") == (200, b"healthy\n")
     assert get(server, "/-/ready") == (503, b"no connection yet\n")
     assert get(server, "/-/ready") == (200, b"ready\n")
     server.close()
 
 
-def test_bad_requests_are_answered(server: Exposition) -> None:
+def test_bad_requests_are_answered(server: PartServer) -> None:
     """Unknown paths, writes, a failing route and nonsense each get an answer, and the server lives on."""
     assert get(server, "/nope")[0] == 404
     assert get(server, "/metrics", method="POST")[0] == 405
@@ -89,7 +89,7 @@ def test_streams(registry: CollectorRegistry) -> None:
         finally:
             closed.set()
 
-    server = Exposition(
+    server = PartServer(
         "127.0.0.1:0", registry, routes={"/events": lambda _: Response(pieces(), "text/event-stream")}
     )
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=5)
@@ -102,7 +102,7 @@ def test_streams(registry: CollectorRegistry) -> None:
     server.close()
 
 
-def test_an_address_in_use_is_told(server: Exposition, registry: CollectorRegistry) -> None:
+def test_an_address_in_use_is_told(server: PartServer, registry: CollectorRegistry) -> None:
     """What cannot be listened on is named, with what to do."""
     with pytest.raises(ListenError, match=rf"cannot listen on 127.0.0.1:{server.port}: .*another address"):
-        Exposition(f"127.0.0.1:{server.port}", registry)
+        PartServer(f"127.0.0.1:{server.port}", registry)

@@ -1,4 +1,4 @@
-"""What every part serves: /metrics, /-/healthy, /-/ready, and what else it wants to."""
+"""The server of a part: /metrics, /-/healthy, /-/ready, and further routes of its own."""
 
 from __future__ import annotations
 
@@ -8,27 +8,24 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from prometheus_client import CollectorRegistry, disable_created_metrics
+from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 
 from collectors.http.headers import Hosts
 from collectors.http.server import Request, Response, Route, Server, for_known_names
 from collectors.process.worker import Worker, joined
 
-# Without it each counter has a second series, in no catalogue and read by nobody.
-disable_created_metrics()  # type: ignore[no-untyped-call]  # the package's own lack
-
 
 class ListenError(Exception):
     """The address cannot be listened on."""
 
 
-class Exposition:
-    """Serves from threads of its own, from construction until `close`.
+class PartServer:
+    """Serves from threads of its own, from construction until `close`; raises ListenError where it cannot.
 
-    `ready` tells why the part is not ready, or None; `text` gives families beside the registry's, in
-    the text format. Routes and the registry's collectors are called from several threads at once. A stream's
-    iterator is closed when its client or this server goes. `hosts` are names of this server beside its own.
+    `ready` returns why the part is not ready, or None; `text` returns metrics beside the registry's, as text;
+    `hosts` are further names of this server. Routes and the registry's collectors are called from
+    several threads at once. A stream's iterator is closed when its client or this server goes.
     """
 
     def __init__(
@@ -44,7 +41,7 @@ class Exposition:
         host = host.strip("[]")
         metrics = _Metrics(registry, text)
         self._routes: dict[str, Route] = {
-            # Who listens for others is scraped under names that nobody here knows.
+            # Beyond the loopback address it is scraped by names that are not known here.
             "/metrics": for_known_names(metrics) if _is_loopback(host) else metrics,
             "/-/healthy": lambda _: Response(b"healthy\n"),
             "/-/ready": lambda _: _ready(joined(self._worker.problem, ready())),
@@ -77,7 +74,7 @@ class Exposition:
 
 
 class _Metrics:
-    """The route; what is written is for all who asked before it was begun, however many they are."""
+    """The route /metrics; one text answers all requests that came before its writing began."""
 
     def __init__(self, registry: CollectorRegistry, text: Callable[[], str] | None) -> None:
         self._registry = registry
@@ -87,7 +84,7 @@ class _Metrics:
         self._newest = Response(b"", "")
 
     def __call__(self, request: Request) -> Response:
-        # Text of others is of the first format; it is told to all, as it may be.
+        # `text` is of the first format, which every client takes.
         wanted = request.headers.get("accept", "") if self._text is None else ""
         encode, content_type = choose_encoder(wanted)
         asked = time.monotonic()

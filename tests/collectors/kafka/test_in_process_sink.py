@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collectors.kafka.in_process import DirectSink
+from collectors.kafka.in_process_sink import InProcessSink
 
 
 def test_direct_sink_survives_its_taker() -> None:
@@ -15,7 +15,7 @@ def test_direct_sink_survives_its_taker() -> None:
         if record == b"1":
             raise ValueError("no good")
 
-    sink = DirectSink(take)
+    sink = InProcessSink(take)
     for record in (b"0", b"1", b"2"):
         sink.put(record, "p")
     sink.close()

@@ -1,4 +1,4 @@
-"""Where records go that stay in this process: to a function."""
+"""The sink of records that stay in this process: a function takes them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from collectors.process.worker import Worker
 _log: Final = logging.getLogger("inflight.sink")
 
 
-class DirectSink:
-    """For `inflight run` and `inflight ping`: the very bytes that Kafka would get, in the same order.
+class InProcessSink:
+    """Hands the bytes that Kafka would get to `take`, in the same order, in a thread of its own.
 
-    They are taken in a thread of their own: what is made of them must not hold up messages.
+    What `take` makes of them must not hold up messages.
     """
 
     def __init__(self, take: Callable[[bytes, str], None]) -> None:
@@ -33,7 +33,7 @@ class DirectSink:
         return ()
 
     def not_ready(self) -> str | None:
-        """Why records are not taken."""
+        """Returns why records are not taken, or None."""
         return self._worker.problem
 
     def close(self) -> None:

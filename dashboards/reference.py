@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from collectors.contract.metrics import CATALOGUE, LATENCY_BUCKETS_SECONDS, Metric
+from streaming.states import WORST_FIRST
 
 FILE: Final = Path(__file__).with_name("METRICS.md")
 _UNITS: Final = ("seconds", "bytes", "messages", "ratio", "deliveries", "objects", "records", "rows")
@@ -28,6 +29,14 @@ Made from `collectors/contract/metrics.py`, the truth: change that, and run `pyt
   Good are those received, or received within the bound: one that never came did not come in time either.
 - Buckets of latencies, in seconds: {buckets}.
 """
+_STATES: Final = """
+## States of a path
+
+The values of `inflight_path_state`, the worst first; the live page, `inflight top` and the dashboards show
+the words. A path is in the first state that holds; only maintenance, waiting and silent (in this order) come
+before all others.
+
+"""
 _TABLE: Final = """
 ## {title}
 
@@ -39,7 +48,13 @@ _TABLE: Final = """
 def page() -> str:
     """The whole page."""
     buckets = ", ".join(f"{bound:g}" for bound in LATENCY_BUCKETS_SECONDS)
-    return _HEAD.format(buckets=buckets) + "".join(_sections())
+    return _HEAD.format(buckets=buckets) + "".join(_sections()) + _STATES + states()
+
+
+def states() -> str:
+    """The table of states, which the runbook has, too."""
+    lines = (f"| {state.rank} | {state.word} | {state.rule} |\n" for state in WORST_FIRST)
+    return "| value | state | holds where |\n|---|---|---|\n" + "".join(lines)
 
 
 def unit(metric: Metric) -> str:

@@ -18,34 +18,38 @@ from grafana_foundation_sdk.models import common as common_models
 from grafana_foundation_sdk.models import dashboard as models
 from grafana_foundation_sdk.models import prometheus as prometheus_models
 
+from collectors.contract.window_rows import CLASSES, Class
+from streaming.states import WORST_FIRST, Colour
+
 SOURCE: Final = models.DataSourceRef(type_val="prometheus", uid="${datasource}")
 TAG: Final = "inflight"
 GREEN, YELLOW, ORANGE, RED, BLUE, PURPLE, GREY = (
     *("green", "#EAB839", "orange", "red", "blue", "purple", "#8e8e8e"),
 )
-CLASS_COLOURS: Final = {"received": GREEN, "refused": YELLOW, "lost": RED, "unobserved": GREY}
+CLASS_COLOURS: Final[dict[Class, str]] = dict(zip(CLASSES, (GREEN, YELLOW, RED, GREY), strict=True))
 
 Steps = tuple[tuple[float | None, str], ...]
 PLAIN: Final[Steps] = ((None, GREEN),)
 NONE_IS_GOOD: Final[Steps] = ((None, GREEN), (1, RED))  # for whole numbers
 SOME_IS_ODD: Final[Steps] = ((None, GREEN), (1, YELLOW))
 ALL_IS_GOOD: Final[Steps] = ((None, RED), (1, GREEN))  # for 0 and 1, and for ratios
-BUDGET: Final[Steps] = ((None, RED), (0, ORANGE), (0.25, YELLOW), (0.5, GREEN))
+BUDGET: Final[Steps] = ((None, RED), (0.001, ORANGE), (0.25, YELLOW), (0.5, GREEN))
 FILL: Final[Steps] = ((None, GREEN), (0.7, YELLOW), (0.85, RED))
 SHARE_OF_BOUND: Final[Steps] = ((None, GREEN), (0.8, YELLOW), (1, RED))
 AGE: Final[Steps] = ((None, GREEN), (10, YELLOW), (30, RED))
 
 UP: Final = {"1": ("up", GREEN), "0": ("down", RED)}
 ROUTER_UP: Final = {**UP, "2": ("cut off", YELLOW)}
-# The numbers stand in queries/overview.py; the worst is the highest.
-PATH_STATES: Final = {
-    "0": ("fine", GREEN),
-    "1": ("slow", YELLOW),
-    "2": ("blind", PURPLE),
-    "3": ("losing", ORANGE),
-    "4": ("outage", RED),
-    "5": ("maintenance", BLUE),
+_SHADES: Final[dict[Colour, str]] = {
+    "red": RED,
+    "orange": ORANGE,
+    "yellow": YELLOW,
+    "purple": PURPLE,
+    "blue": BLUE,
+    "grey": GREY,
+    "green": GREEN,
 }
+PATH_STATES: Final = {str(state.rank): (state.word, _SHADES[state.colour]) for state in WORST_FIRST}
 
 MESSAGES: Final = "suffix:msg/s"
 _WIDE: Final = 12
@@ -244,7 +248,7 @@ def states(
     size: tuple[int, int] = (24, 7),
 ) -> statetimeline.Panel:
     """What state each was in, over time."""
-    steps: Steps = tuple((float(value), shade) for value, (_, shade) in sorted(words.items()))
+    steps: Steps = tuple(sorted((float(value), shade) for value, (_, shade) in words.items()))
     panel = _common(statetimeline.Panel(), title, about, "short", ((None, GREY), *steps), size)
     built: statetimeline.Panel = (
         panel.targets(queries)

@@ -77,3 +77,10 @@ def ask(prometheus_url: str, expression: str) -> list[Any]:
     answer = json.loads(http.get(f"{prometheus_url}/api/v1/query_range?{asked}"))
     found: list[Any] = answer["data"]["result"]
     return found
+
+
+def ask_now(prometheus_url: str, expression: str) -> list[Any]:
+    """What Prometheus finds at this moment."""
+    answer = json.loads(http.get(f"{prometheus_url}/api/v1/query?{urlencode({'query': expression})}"))
+    found: list[Any] = answer["data"]["result"]
+    return found

@@ -8,9 +8,11 @@ from grafana_foundation_sdk.builders import dashboard
 from grafana_foundation_sdk.builders.dashboard import Row
 
 from dashboards import style
+from dashboards.boards import budgets
 from dashboards.boards.shell import mesh_variable, shell
 from dashboards.queries import overview as q
 from dashboards.style import instant, override, query, rows
+from streaming.states import BY_WORD
 
 UID: Final = "inflight-overview"
 _KEEP: Final = "${__url_time_range}&${datasource:queryparam}"
@@ -46,7 +48,7 @@ def _figures() -> list[Any]:
         ),
         style.figures(
             "In outage",
-            "Paths on which nothing was delivered for more than a second, of messages that should have been.",
+            f"Paths in the state outage. {BY_WORD['outage'].rule}",
             "short",
             [instant(q.IN_OUTAGE)],
             size=size,
@@ -71,7 +73,7 @@ def _figures() -> list[Any]:
         ),
         style.figures(
             "Slow paths",
-            "Paths that did not keep their latency objective over the last minute.",
+            f"Paths in the state slow. {BY_WORD['slow'].rule}",
             "short",
             [instant(q.TOO_SLOW)],
             size=size,
@@ -193,7 +195,15 @@ def _table() -> Any:
     override(panel, "Received", unit=style.MESSAGES, decimals=1, custom__width=110)
     for name in ("Missing", "Lost"):
         _coloured(panel, name, style.NONE_IS_GOOD, custom__width=80)
-    _coloured(panel, "Budget left", style.BUDGET, unit="percentunit", decimals=0, custom__width=100)
+    _coloured(
+        panel,
+        "Budget left",
+        style.BUDGET,
+        unit="percentunit",
+        decimals=0,
+        mappings=style.mappings(budgets.USED_UP),
+        custom__width=100,
+    )
     _coloured(panel, "Last received", style.AGE, unit="s", decimals=1, custom__width=110)
     return panel
 
@@ -232,8 +242,8 @@ def build() -> dashboard.Dashboard:
         board = board.with_panel(panel)
     timeline = style.states(
         "Paths over time",
-        "The worst that was true of each path: outage, messages lost or missing, unobserved (the monitor was"
-        " blind), slower than its bound, or fine. Red marks are events, orange ones routers that were down.",
+        "The state of each path, as on the live page and in the terminal; METRICS.md has the rules."
+        " Red marks are events, orange ones routers that were down.",
         [query(q.STATE, "{{path}}")],
         style.PATH_STATES,
         size=(16, 7),
@@ -260,18 +270,13 @@ def build() -> dashboard.Dashboard:
         size=(8, 8),
         stacked=True,
     )
-    budget = style.bars(
-        "Error budget left, 30 days",
-        "What is left of what each objective allows in 30 days, the eight worst: 100 % is"
-        " untouched, below 0 %"
-        " the objective is broken. Of less, where the counters or Prometheus do not reach back so far.",
-        "percentunit",
-        instant(q.BUDGET_WORST),
-        ("path", "slo"),
+    budget = budgets.panel(
+        "Error budgets of 30 days, the eight worst",
+        q.BUDGETS_LEFT,
+        q.BUDGETS_USED,
+        q.OVERSPENT_SINCE,
+        {"path": "Path", "slo": "Objective"},
         size=(8, 8),
-        steps=style.BUDGET,
-        most=1,
-        none="no objectives",
     )
     slow = style.bars(
         "Slowest five, p99 of 5 minutes",

@@ -11,6 +11,7 @@ from grafana_foundation_sdk.models import heatmap as heatmap_models
 from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 
 from dashboards import style
+from dashboards.boards import budgets
 from dashboards.boards.shell import choice, mesh_variable, shell
 from dashboards.queries import path as q
 from dashboards.style import colour, instant, override, query, rows
@@ -27,7 +28,7 @@ def _figures() -> list[Any]:
     return [
         style.figures(
             "State",
-            "The worst that is true of the path now.",
+            "The state of the path, as on the live page and in the terminal; METRICS.md has the rules.",
             "short",
             [instant(q.STATE)],
             size=size,
@@ -84,11 +85,12 @@ def _figures() -> list[Any]:
         ),
         style.figures(
             "Budget left",
-            "What is left of what each objective allows in 30 days: below 0 % it is broken.",
+            budgets.ABOUT,
             "percentunit",
-            [instant(q.BUDGET, "{{slo}}")],
+            [instant(q.BUDGET_LEFT, "{{slo}}")],
             size=size,
             steps=style.BUDGET,
+            words=budgets.USED_UP,
             names=True,
             none="no objectives",
         ),
@@ -335,4 +337,14 @@ def build() -> dashboard.Dashboard:
     )
     for panel in (_rates(), _jitter(), _odd(), _sli(), _burn(), _clock()):
         board = board.with_panel(panel)
-    return board.with_panel(ends.span(12).height(6)).with_panel(_who().span(12).height(6))
+    objectives = budgets.panel(
+        "Error budgets of 30 days",
+        q.BUDGET_LEFT,
+        q.BUDGET_USED,
+        q.OVERSPENT_SINCE,
+        {"slo": "Objective"},
+        size=(8, 6),
+    )
+    for panel in (ends.span(8).height(6), objectives, _who().span(8).height(6)):
+        board = board.with_panel(panel)
+    return board

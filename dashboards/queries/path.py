@@ -7,7 +7,7 @@ from typing import Final
 
 from dashboards.promql import expand
 from dashboards.queries.counted import counted
-from dashboards.queries.state import state
+from dashboards.queries.path_state import state
 
 _P: Final = 'mesh=~"$mesh",path="$path"'
 
@@ -34,10 +34,9 @@ BURN: Final = _one(
     "(1 - sum by (slo) (rate(path_slo_good_messages_total{%}[1h])) / (sum by (slo) (rate(path_slo_messages_total{%}[1h])) > 0))"
     " / (1 - max by (slo) (path_slo_objective_ratio{%}))"
 )
-BUDGET: Final = _one(
-    "1 - (1 - sum by (slo) (increase(path_slo_good_messages_total{%}[30d])) / (sum by (slo) (increase(path_slo_messages_total{%}[30d])) > 0))"
-    " / (1 - max by (slo) (path_slo_objective_ratio{%}))"
-)
+BUDGET_LEFT: Final = _one("clamp_min(max by (slo) (path_slo_budget_left_ratio{%}), 0)")
+BUDGET_USED: Final = _one("1 - max by (slo) (path_slo_budget_left_ratio{%})")
+OVERSPENT_SINCE: Final = _one("1000 * max by (slo) (path_slo_overspent_since_timestamp_seconds{%})")
 
 HEATMAP: Final = _one("sum by (le) (increase(path_response_latency_seconds_bucket{%}[$__rate_interval]))")
 RESPONSE: Final = _one('max by (quantile) (path_window_latency_seconds{%,basis="response"})')

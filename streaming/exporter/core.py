@@ -20,11 +20,13 @@ from collectors.contract.telemetry import Telemetry
 from collectors.contract.window_rows import LiveRow, Named, WindowRow
 from streaming.accounting.bounds import AHEAD_NS
 from streaming.exporter import metrics_text, row_checks
-from streaming.exporter.memory_bounds import Full, Room
+from streaming.exporter.memory_bounds import Full, MemoryBound
 from streaming.exporter.network import Network
 from streaming.exporter.objectives import objectives
 from streaming.exporter.path import Labels, Path
-from streaming.exporter.path_counters import BASES, Book, Result
+from streaming.exporter.path_counters import BASES, PathCounters, Result
+from streaming.exporter.path_state import path_state
+from streaming.states import PathState
 
 _log: Final = logging.getLogger("inflight.exporter")
 
@@ -54,7 +56,7 @@ class Exporter:
         self.paths: Final[dict[str, Path]] = {}
         self.events: Final[deque[Event]] = deque()
         self.network: Final = Network()
-        self.room: Final = Room(MAX_BYTES)
+        self.memory: Final = MemoryBound(MAX_BYTES)
         self.catching_up = False  # rows of the past are being read: they tell nothing of freshness
         self.keep_ns: Final = 2 * config.defaults.horizon
         self._configured: Final = configured_paths.resolve(config)
@@ -85,9 +87,8 @@ class Exporter:
             )
         flow = known.flow if known else name
         bases = BASES if self.config.export.service_histogram else BASES[:1]
-        return Path(
-            name, labels, known is not None, objectives(self.config, name, flow), Book(self.keep_ns, bases)
-        )
+        counters = PathCounters(self.keep_ns, bases)
+        return Path(name, labels, known is not None, objectives(self.config, name, flow), counters)
 
     def apply_window(self, row: WindowRow) -> None:
         """Count a row of `inflight.windows`, once however often it comes, and check its books.
@@ -100,7 +101,7 @@ class Exporter:
             self._check_time(end_ns)
             path = self._path(row, row["routes"])
             maintenance = self.in_maintenance(path.name, start_ns, end_ns)
-            result: Result = path.book.apply(row, path.objectives, maintenance=maintenance)
+            result: Result = path.counters.apply(row, path.objectives, maintenance=maintenance)
             self._rows.labels("windows", result).inc()
             if result != "used":
                 return
@@ -109,7 +110,7 @@ class Exporter:
                 where = f"path {row['path']!r}, window {row['window_start_ns']}, revision {row['revision']}"
                 _log.error("the books do not balance: %s: %s", where, "; ".join(faults))
             path.show(row)
-            self._touch(path)
+            path.touch(self.now_ns())
 
     def apply_live(self, row: LiveRow) -> None:
         """Show a row of `inflight.live`; the last one wins."""
@@ -118,7 +119,7 @@ class Exporter:
             path = self._path(row)
             before_ns, last_ns = path.last_received_ns or 0, row["last_received_ns"]
             path.show_live(row)
-            self._touch(path)
+            path.touch(self.now_ns())
             self._rows.labels("live", "used").inc()
             if last_ns is not None and last_ns > before_ns and not self.catching_up:
                 self._freshness.observe(max(0, self.now_ns() - last_ns) / 1e9)
@@ -176,6 +177,10 @@ class Exporter:
             for event in self.events
         )
 
+    def state(self, path: Path, now_ns: int) -> PathState:
+        """Return the path's state: page, terminal and Prometheus all have it from here."""
+        return path_state(path, now_ns, maintenance=self.in_maintenance(path.name, now_ns, now_ns + 1))
+
     def shown(self) -> list[Path]:
         """The paths that have series now, by name; forgets those that nobody has told of for long."""
         with self.lock:
@@ -183,7 +188,7 @@ class Exporter:
             for path in [p for p in self.paths.values() if not p.configured]:
                 if now_ns - (path.seen_ns or 0) > FORGET_NS:
                     del self.paths[path.name]
-                    self.room.give_back([path.name])
+                    self.memory.release([path.name])
             found = [
                 path
                 for path in self.paths.values()
@@ -200,16 +205,20 @@ class Exporter:
                 if path.chunks is None:
                     path.chunks = metrics_text.chunks(path, service=service)
             pieces = [path.chunks for path in shown if path.chunks is not None]
-            return metrics_text.join(pieces, [*self._maintenance(shown), *self._active_events()])
+            return metrics_text.join(pieces, [*self._of_now(shown), *self._active_events()])
 
-    def _maintenance(self, shown: list[Path]) -> list[str]:
-        metric, now_ns = CATALOGUE["path_maintenance"], self.now_ns()
-        lines = [metric.head] if shown else []
+    def _of_now(self, shown: list[Path]) -> list[str]:
+        """What the clock changes, too, and not rows alone."""
+        now_ns = self.now_ns()
+        state, maintenance = CATALOGUE["path_state"], CATALOGUE["path_maintenance"]
+        states, marks = [state.head], [maintenance.head]
         for path in shown:
-            value = int(self.in_maintenance(path.name, now_ns, now_ns + 1))
             labels = f'mesh="{quote(path.labels.mesh)}",path="{quote(path.name)}"'
-            lines.append(f"{metric.full_name}{{{labels}}} {value}\n")
-        return lines
+            marked = self.in_maintenance(path.name, now_ns, now_ns + 1)
+            found = path_state(path, now_ns, maintenance=marked)
+            states.append(f"{state.full_name}{{{labels}}} {found.state.rank}\n")
+            marks.append(f"{maintenance.full_name}{{{labels}}} {int(marked)}\n")
+        return states + marks if shown else []
 
     def _active_events(self) -> list[str]:
         """What goes on, and what was over so lately that a scrape may have missed it."""
@@ -234,12 +243,8 @@ class Exporter:
                 raise Full(f"{MAX_PATHS} paths are the most that are shown")
             path = self.new_path(row["path"])
         if not path.configured:  # which are as many as the config says, and have always room
-            self.room.take(path.name, path.weight(row, routes))
+            self.memory.reserve(path.name, path.weight(row, routes))
         return self.paths.setdefault(path.name, path)
-
-    def _touch(self, path: Path) -> None:
-        path.seen_ns = self.now_ns()
-        path.chunks = None
 
 
 class _Ahead(Exception):  # noqa: N818 -- it names the row

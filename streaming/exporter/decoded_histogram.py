@@ -12,7 +12,7 @@ from collectors.contract.records import Ints
 from streaming.histogram import Indexes, decode, indexes
 
 
-class Reached(NamedTuple):
+class CumulativeHistogram(NamedTuple):
     """Buckets in order, and how many values are in those before each, and in all."""
 
     keys: Indexes
@@ -29,7 +29,7 @@ class Reached(NamedTuple):
 
 
 @lru_cache(maxsize=4)
-def reached(text: str) -> Reached:
+def cumulative(text: str) -> CumulativeHistogram:
     """ValueError where this is no histogram."""
     keys, counts = decode(text).pairs()
-    return Reached(keys, np.concatenate(([0], np.cumsum(counts))))
+    return CumulativeHistogram(keys, np.concatenate(([0], np.cumsum(counts))))

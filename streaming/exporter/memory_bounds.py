@@ -12,7 +12,7 @@ class Full(Exception):  # noqa: N818 -- it is the room that is full
     """There is no room for it; the text says for what."""
 
 
-class Room:
+class MemoryBound:
     """So many bytes at most; who takes them anew gives back what it had."""
 
     def __init__(self, most_bytes: int) -> None:
@@ -20,14 +20,14 @@ class Room:
         self._taken: dict[Hashable, int] = {}
         self.used_bytes = 0
 
-    def take(self, key: Hashable, size: int) -> None:
+    def reserve(self, key: Hashable, size: int) -> None:
         """Full, and nothing changed, where that is too much."""
         used_bytes = self.used_bytes - self._taken.get(key, 0) + size
         if used_bytes > self._most_bytes:
             raise Full(f"{self._most_bytes >> 20} MiB are the most that are kept")
         self._taken[key], self.used_bytes = size, used_bytes
 
-    def give_back(self, keys: Iterable[Hashable]) -> None:
+    def release(self, keys: Iterable[Hashable]) -> None:
         for key in keys:
             self.used_bytes -= self._taken.pop(key, 0)
 

@@ -42,7 +42,7 @@ def _histogram(start: str, here: str, path: Path, *, service: bool) -> str:
     basis = "service" if "service" in start else "response"
     if basis == "service" and not service:
         return ""
-    total: Histogram = path.book.histograms[basis]
+    total: Histogram = path.counters.histograms[basis]
     lines = [
         f'{start}_bucket{here},le="{bound!r}"}} {n}\n'
         for bound, n in zip(LATENCY_BUCKETS_SECONDS, total.at_or_below, strict=True)

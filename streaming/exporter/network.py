@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from collectors.contract.telemetry import Telemetry
 from collectors.contract.untrusted_text import MAX_TEXT
-from streaming.exporter.memory_bounds import Full, Room, weight
+from streaming.exporter.memory_bounds import Full, MemoryBound, weight
 
 Json = dict[str, Any]
 _Links = dict[tuple[str, str, str], list[Json]]  # by mesh, router and peer
@@ -67,9 +67,9 @@ class _Target:
 class _Targets:
     """All routers and meshes, or all brokers."""
 
-    def __init__(self, kind: str, room: Room) -> None:
+    def __init__(self, kind: str, memory: MemoryBound) -> None:
         self._kind = kind
-        self._room = room
+        self._memory = memory
         self._of: dict[tuple[str, str], _Target] = {}
 
     def put(self, record: Telemetry, now_ns: int) -> None:
@@ -88,7 +88,7 @@ class _Targets:
             self._empty(key, record.entity, table)
             table.poll = record.poll
         rows = [_slim(row, shown) for row in record.rows]
-        self._room.take((self._kind, key, record.entity, record.part), weight(rows))
+        self._memory.reserve((self._kind, key, record.entity, record.part), weight(rows))
         table.parts[record.part] = rows
         target.at_ns, target.interval_ns = record.at_ns, record.interval_ns
 
@@ -105,7 +105,7 @@ class _Targets:
         return sorted(self._of.items())
 
     def _empty(self, key: tuple[str, str], entity: str, table: _Table) -> None:
-        self._room.give_back((self._kind, key, entity, part) for part in table.parts)
+        self._memory.release((self._kind, key, entity, part) for part in table.parts)
         table.parts.clear()
 
 
@@ -113,9 +113,9 @@ class Network:
     """Guarded by the exporter's lock."""
 
     def __init__(self) -> None:
-        self.room: Final = Room(MAX_BYTES)
-        self._routers: Final = _Targets("router", self.room)  # by mesh and router; no router: the mesh
-        self._brokers: Final = _Targets("broker", self.room)
+        self.memory: Final = MemoryBound(MAX_BYTES)
+        self._routers: Final = _Targets("router", self.memory)  # by mesh and router; no router: the mesh
+        self._brokers: Final = _Targets("broker", self.memory)
 
     def apply_router(self, record: Telemetry, now_ns: int) -> None:
         self._routers.put(record, now_ns)

@@ -8,8 +8,10 @@ from typing import Any, Final
 from collectors.contract.events import Event
 from collectors.contract.window_rows import CLASSES, Latency, LiveRow, WindowRow
 from streaming.exporter.core import Exporter
+from streaming.exporter.error_budget import ErrorBudget
+from streaming.exporter.objectives import Objective
 from streaming.exporter.path import Path, Point
-from streaming.exporter.status import status
+from streaming.states import WORST_FIRST
 
 VERSION: Final = 1
 EVENTS_SHOWN: Final = 20
@@ -27,11 +29,13 @@ def snapshot(exporter: Exporter, not_ready: str | None = None) -> Json:
             "site": exporter.config.site,
             "now_seconds": now_ns / 1e9,
             "not_ready": not_ready,
+            "classes": CLASSES,
+            "states": [state._asdict() for state in WORST_FIRST],
             "paths": [_path(exporter, path, now_ns) for path in exporter.shown()],
             "events": [
                 {
                     "at_seconds": event.at_ns / 1e9,
-                    "until_seconds": None if event.until_ns is None else event.until_ns / 1e9,
+                    "until_seconds": _seconds(event.until_ns),
                     "kind": event.kind,
                     "paths": list(event.paths),
                     "text": event.text,
@@ -49,13 +53,14 @@ def _told_once(events: Iterable[Event]) -> list[Event]:
 
 
 def _path(exporter: Exporter, path: Path, now_ns: int) -> Json:
-    word, text = status(path, now_ns)
-    counts, live, window = path.book.counts, path.live, path.window
+    state, reason = exporter.state(path, now_ns)
+    counts, live, window = path.counters.counts, path.live, path.window
     return {
         "name": path.name,
         **path.labels._asdict(),
-        "state": word,
-        "state_text": text,
+        "state": state.word,
+        "state_rank": state.rank,
+        "state_text": reason,
         "maintenance": exporter.in_maintenance(path.name, now_ns, now_ns + 1),
         "response": _response(live, window),
         "window": _window(window) if window else None,
@@ -68,20 +73,28 @@ def _path(exporter: Exporter, path: Path, now_ns: int) -> Json:
         "pending": live["pending"] if live else 0,
         "suspect": live["suspect"] if live else 0,
         "outage_seconds": path.outage_ns / 1e9,
-        "last_received_seconds": None if path.last_received_ns is None else path.last_received_ns / 1e9,
+        "last_received_seconds": _seconds(path.last_received_ns),
         "spark": [_spark(point) for point in path.history],
-        "spark_missing": [point.lost + point.refused + point.unobserved for point in path.history],
-        "slos": [
-            {
-                "slo": slo.name,
-                "objective": slo.ratio,
-                "bound_seconds": None if slo.bound_ns is None else slo.bound_ns / 1e9,
-                "total": counts.get(f"slo.{slo.name}.total", 0),
-                "good": counts.get(f"slo.{slo.name}.good", 0),
-            }
-            for slo in path.objectives
-        ],
+        "spark_missing": [point.sent - point.classes.get("received", 0) for point in path.history],
+        "slos": [_objective(path, slo) for slo in path.objectives],
     }
+
+
+def _objective(path: Path, slo: Objective) -> Json:
+    counts, budget = path.counters.counts, path.counters.budgets.get(slo.name, ErrorBudget())
+    return {
+        "slo": slo.name,
+        "objective": slo.ratio,
+        "bound_seconds": _seconds(slo.bound_ns),
+        "total": counts.get(f"slo.{slo.name}.total", 0),
+        "good": counts.get(f"slo.{slo.name}.good", 0),
+        "budget_left": budget.left,
+        "overspent_since_seconds": _seconds(budget.overspent_since_ns),
+    }
+
+
+def _seconds(ns: int | None) -> float | None:
+    return None if ns is None else ns / 1e9
 
 
 def _response(live: LiveRow | None, window: WindowRow | None) -> Json | None:

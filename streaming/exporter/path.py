@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from collectors.contract.window_rows import LiveEnd, LiveRow, Named, WindowRow
+from collectors.contract.window_rows import Class, Latency, LiveEnd, LiveRow, Named, WindowRow
+from streaming.exporter.decoded_histogram import cumulative
 from streaming.exporter.memory_bounds import weight
 from streaming.exporter.objectives import Objective
-from streaming.exporter.path_counters import Book
+from streaming.exporter.path_counters import PathCounters
+from streaming.states import RECENT_SECONDS, PathState
 
 HISTORY: Final = 60  # windows that a sparkline shows
 _BYTES: Final = 8_192  # of a path with counters, history and figures
@@ -37,9 +39,8 @@ class Point(NamedTuple):
     p99_ns: int | None
     max_ns: int | None
     sent: int
-    refused: int
-    lost: int
-    unobserved: int
+    classes: Mapping[Class, int]
+    missed: tuple[int, ...]  # received after the bound, by objective of latency
 
 
 @dataclass(slots=True)
@@ -50,17 +51,23 @@ class Path:
     labels: Labels
     configured: bool
     objectives: tuple[Objective, ...]
-    book: Book
+    counters: PathCounters
     window: WindowRow | None = None  # the newest final one, in its newest revision
     live: LiveRow | None = None
     seen_ns: int | None = None  # by the exporter's clock: when the last row came
     history: deque[Point] = field(default_factory=lambda: deque(maxlen=HISTORY))
     rate: float | None = None  # messages sent a second, lately
-    chunks: list[str] | None = None  # rendered families, until something changes
+    chunks: list[str] | None = None  # rendered families, until a row comes
+    state_by_rows: PathState | None = None  # until a row comes
+
+    def touch(self, now_ns: int) -> None:
+        """Take note of a row that came, and drop what was made of those before."""
+        self.seen_ns = now_ns
+        self.chunks = self.state_by_rows = None
 
     def show(self, row: WindowRow) -> None:
         """Take a row that was counted: a new window, or a revision of one that may still be on show."""
-        point = _point(row)
+        point = _point(row, self.objectives)
         for index in reversed(range(len(self.history))):
             if self.history[index].end_ns == point.end_ns:
                 self.history[index] = point
@@ -79,13 +86,20 @@ class Path:
             self.rate = row["sent"] * 1e9 / elapsed_ns
         self.relabel(row)
 
+    def recent(self) -> list[Point]:
+        """Return the final windows of the last minute that there is data of."""
+        if not self.history:
+            return []
+        since_ns = self.history[-1].end_ns - RECENT_SECONDS * 10**9
+        return [point for point in self.history if point.end_ns > since_ns]
+
     def weight(self, row: Named, routes: Mapping[str, int] | None = None) -> int:
         """Bytes that it takes, about, once it has this row: its series repeat its names in each line."""
         names = weight(row["path"]) + weight(row["mesh"])
         labels = weight([row["address"], row["source"], row["target"]])
         if routes is None:
             routes = self.window["routes"] if self.window else {}
-        moves = [revised.moves for revised in self.book.revised.values()]
+        moves = [revised.moves for revised in self.counters.revised.values()]
         return _BYTES + _LINES * names + labels + weight(routes) + weight(moves)
 
     def relabel(self, row: WindowRow | LiveRow) -> None:
@@ -136,8 +150,8 @@ def slim_live(row: LiveRow) -> LiveRow:
     return {**row, "ends": list(kept.values())}
 
 
-def _point(row: WindowRow) -> Point:
-    response, classes = row["response"], row["classes"]
+def _point(row: WindowRow, objectives: Sequence[Objective]) -> Point:
+    response = row["response"]
     percentiles = response["percentiles"] if response else {}
     return Point(
         end_ns=row["window_start_ns"] + row["window_ns"],
@@ -145,7 +159,14 @@ def _point(row: WindowRow) -> Point:
         p99_ns=percentiles.get("99"),
         max_ns=response["max_ns"] if response else None,
         sent=row["sent"],
-        refused=classes.get("refused", 0),
-        lost=classes.get("lost", 0),
-        unobserved=classes.get("unobserved", 0),
+        classes=row["classes"],
+        missed=_missed(response, [slo.bound_ns for slo in objectives if slo.bound_ns is not None]),
     )
+
+
+def _missed(response: Latency | None, bounds_ns: Sequence[int]) -> tuple[int, ...]:
+    """Return how many were received after each bound."""
+    if not bounds_ns or response is None or not response["count"]:
+        return (0,) * len(bounds_ns)
+    received = cumulative(response["hdr"])
+    return tuple(received.total - within for within in received.at_or_below(bounds_ns))

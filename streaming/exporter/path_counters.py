@@ -9,7 +9,8 @@ from typing import Final, Literal, NamedTuple
 from collectors.contract.metrics import LATENCY_BUCKETS_SECONDS
 from collectors.contract.records import UNSENT_REASONS
 from collectors.contract.window_rows import CLASSES, Latency, WindowRow
-from streaming.exporter.decoded_histogram import reached
+from streaming.exporter.decoded_histogram import cumulative
+from streaming.exporter.error_budget import ErrorBudget
 from streaming.exporter.moves import MOVES, RARE_MOVES, steps
 from streaming.exporter.objectives import Objective
 
@@ -61,7 +62,7 @@ def zeros() -> dict[str, int]:
 
 
 @dataclass(slots=True)
-class Book:
+class PathCounters:
     """What is counted of a path, and what has been counted already.
 
     Revision 0 comes in window order, so a high-water mark tells repeats. Revisions are told by their number,
@@ -76,6 +77,7 @@ class Book:
     high_ns: int | None = None  # the end of the newest window counted
     epochs: list[Epoch] = field(default_factory=list)
     revised: dict[int, Revised] = field(default_factory=dict)  # by window start
+    budgets: dict[str, ErrorBudget] = field(default_factory=dict)  # by objective
 
     def apply(self, row: WindowRow, objectives: Sequence[Objective], *, maintenance: bool) -> Result:
         """Count a row once; `maintenance` keeps it out of the objectives."""
@@ -115,14 +117,20 @@ class Book:
         for basis in self.bases:
             self._observe(basis, latencies[basis], below[basis])
         if not maintenance:
-            received = row["classes"].get("received", 0)
             within = dict(zip((s.name for s in slos), below["response"][len(BUCKETS_NS) :], strict=True))
             for slo in objectives:
-                total = row["sent"] - row["classes"].get("unobserved", 0)
-                _add(counts, f"slo.{slo.name}.total", total)
-                _add(counts, f"slo.{slo.name}.good", within.get(slo.name, received))
+                self._count_objective(row, slo, within.get(slo.name, row["classes"].get("received", 0)))
         self._forget()
         return "used"
+
+    def _count_objective(self, row: WindowRow, slo: Objective, good: int) -> None:
+        counts, start_ns = self.counts, row["window_start_ns"]
+        total_key, good_key = f"slo.{slo.name}.total", f"slo.{slo.name}.good"
+        budget = self.budgets.setdefault(slo.name, ErrorBudget())
+        budget.begin(start_ns, counts.get(total_key, 0), counts.get(good_key, 0))
+        _add(counts, total_key, row["sent"] - row["classes"].get("unobserved", 0))
+        _add(counts, good_key, good)
+        budget.end(start_ns, counts[total_key], counts[good_key], slo.ratio)
 
     def _observe(self, basis: str, latency: Latency | None, below: Sequence[int]) -> None:
         if latency is None:
@@ -177,7 +185,7 @@ class Book:
 def _below(latency: Latency | None, bounds_ns: Sequence[int]) -> list[int]:
     if latency is None or not latency["count"]:
         return [0] * len(bounds_ns)
-    return reached(latency["hdr"]).at_or_below(bounds_ns)
+    return cumulative(latency["hdr"]).at_or_below(bounds_ns)
 
 
 def _add(counts: dict[str, int], key: str, value: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collectors.contract.records import UNSENT_REASONS
 from collectors.contract.window_rows import WindowRow
-from streaming.exporter.decoded_histogram import reached
+from streaming.exporter.decoded_histogram import cumulative
 from streaming.exporter.moves import MOVES, NONE, RARE_MOVES
 from streaming.exporter.path_counters import PLAIN
 
@@ -28,7 +28,7 @@ def faults(row: WindowRow) -> list[str]:
     for basis, latency in (("response", row["response"]), ("service", row["service"])):
         equal(f"{basis} latencies against received", latency["count"] if latency else 0, received)
         if latency and latency["count"]:
-            equal(f"{basis} histogram against its count", reached(latency["hdr"]).total, latency["count"])
+            equal(f"{basis} histogram against its count", cumulative(latency["hdr"]).total, latency["count"])
     found += [f"{name} is negative: {value}" for name, value in _counts(row).items() if value < 0]
     if row["lost_detached"] > classes.get("lost", 0):
         found.append(f"lost while detached {row['lost_detached']} of {classes.get('lost', 0)} lost")

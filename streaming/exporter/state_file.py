@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path as File
+from pathlib import Path as FilePath
 from typing import Any, Final, TypeVar
 
 from collectors.contract.window_rows import check_live, check_window
 from collectors.process.private_files import replace
 from streaming.exporter.core import Exporter
-from streaming.exporter.path_counters import Book, Epoch, Histogram, Revised, zeros
+from streaming.exporter.error_budget import DAY_NS, Day, ErrorBudget
+from streaming.exporter.path import Path, Point
+from streaming.exporter.path_counters import Epoch, Histogram, PathCounters, Revised, zeros
 
 T = TypeVar("T")
 
@@ -31,7 +33,7 @@ class NewerState(Exception):  # noqa: N818 -- it is the state that is newer
 class StateFile:
     """Where the state is kept; `prefix` says of which topics."""
 
-    file: File
+    file: FilePath
     prefix: str
 
     def save(self, exporter: Exporter, offsets: Offsets) -> None:
@@ -78,20 +80,26 @@ class StateFile:
             raise DamagedState(f"{self.file} holds no state: {type(error).__name__}: {error}") from None
 
 
-def _dump(path: Any) -> dict[str, Any]:
-    book: Book = path.book
+def _dump(path: Path) -> dict[str, Any]:
+    counters: PathCounters = path.counters
     return {
         "seen_ns": path.seen_ns,
         "window": path.window,
         "live": path.live,
-        "counts": book.counts,
+        "recent": path.recent(),
+        "counts": counters.counts,
         "histograms": {
-            basis: [total.at_or_below, total.count, total.sum_ns] for basis, total in book.histograms.items()
+            basis: [total.at_or_below, total.count, total.sum_ns]
+            for basis, total in counters.histograms.items()
         },
-        "since_ns": book.since_ns,
-        "high_ns": book.high_ns,
-        "epochs": book.epochs,
-        "revised": book.revised,
+        "since_ns": counters.since_ns,
+        "high_ns": counters.high_ns,
+        "epochs": counters.epochs,
+        "revised": counters.revised,
+        "budgets": {
+            slo: [budget.days, budget.left, budget.overspent_since_ns]
+            for slo, budget in counters.budgets.items()
+        },
     }
 
 
@@ -103,14 +111,37 @@ def _whole(check: Callable[[Any], T], row: Any) -> T | None:
         return None
 
 
+def _points(saved: dict[str, Any], path: Path) -> list[Point]:
+    """Return the windows of the last minute; none where the objectives have changed, or none were saved."""
+    points = [Point(*point) for point in saved.get("recent", ())]
+    bounds = sum(slo.bound_ns is not None for slo in path.objectives)
+    return points if all(len(point.missed) == bounds for point in points) else []
+
+
+def _budgets(saved: dict[str, Any]) -> dict[str, ErrorBudget]:
+    """Return what was saved; from before budgets were, as if all had come on the first day of counting."""
+    if "budgets" not in saved:
+        names = {key.split(".", 1)[1].rpartition(".")[0] for key in saved["counts"] if key.startswith("slo.")}
+        return {name: ErrorBudget([Day((saved["since_ns"] or 0) // DAY_NS, 0, 0)]) for name in names}
+    return {
+        slo: ErrorBudget(
+            [Day(*map(int, day)) for day in days],
+            None if left is None else float(left),
+            None if since_ns is None else int(since_ns),
+        )
+        for slo, (days, left, since_ns) in saved["budgets"].items()
+    }
+
+
 def _fill(exporter: Exporter, paths: dict[str, Any]) -> None:
     for name, saved in paths.items():
         path = exporter.new_path(name)
         path.seen_ns = saved["seen_ns"]
         path.window, path.live = _whole(check_window, saved["window"]), _whole(check_live, saved["live"])
-        path.book = Book(
+        path.history.extend(_points(saved, path))
+        path.counters = PathCounters(
             exporter.keep_ns,
-            path.book.bases,
+            path.counters.bases,
             counts=zeros() | {str(key): int(n) for key, n in saved["counts"].items()},
             histograms={
                 basis: Histogram([int(n) for n in below], int(count), int(sum_ns))
@@ -120,10 +151,11 @@ def _fill(exporter: Exporter, paths: dict[str, Any]) -> None:
             high_ns=saved["high_ns"],
             epochs=[Epoch(*epoch) for epoch in saved["epochs"]],
             revised={int(start): Revised(*revised) for start, revised in saved["revised"].items()},
+            budgets=_budgets(saved),
         )
         with exporter.refusing("windows", name):  # there may be less room for it than there was
             if (row := path.live or path.window) is not None:
                 path.relabel(row)
                 if not path.configured:
-                    exporter.room.take(name, path.weight(row))
+                    exporter.memory.reserve(name, path.weight(row))
             exporter.paths[name] = path

@@ -224,7 +224,7 @@ def test_paths_are_bounded(made: Made) -> None:
         made.exporter.paths.setdefault(f"p{number}", made.exporter.new_path(f"p{number}"))
     made.feed(window("one more"), window())
     assert made.value("exporter_rows_total", 'result="full",topic="windows"') == 1
-    assert made.exporter.paths["east-west"].book.counts["sent"] == 50
+    assert made.exporter.paths["east-west"].counters.counts["sent"] == 50
 
 
 def test_live_rows_are_shown_and_the_last_wins(made: Made) -> None:

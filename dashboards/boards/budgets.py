@@ -1,0 +1,55 @@
+"""The table of error budgets: what is left of each, or how often it is used up, and since when."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from dashboards import style
+from dashboards.style import override, rows
+
+USED_UP: Final = {"0": ("used up", style.RED)}
+_NEVER: Final = {"0": ("–", style.GREY)}
+ABOUT: Final = (
+    "What is left of the messages that each objective lets fail in 30 days. Used up more than once, the"
+    " objective is broken. Of less time where the exporter's counters do not reach back so far."
+)
+
+
+def panel(
+    title: str, left: str, used: str, since: str, labels: dict[str, str], *, size: tuple[int, int]
+) -> Any:
+    """`left`, `used` and `since` are queries, `labels` the columns that name an objective."""
+    columns = {
+        **labels,
+        "Value #left": "Budget left",
+        "Value #used": "Used up",
+        "Value #since": "Overspent since",
+    }
+    made = style.grid(
+        title,
+        ABOUT,
+        [rows(left, ref="left"), rows(used, ref="used"), rows(since, ref="since")],
+        columns,
+        size=size,
+        sort="Used up",
+        none="no objectives",
+    )
+    override(
+        made,
+        "Budget left",
+        unit="percentunit",
+        decimals=0,
+        mappings=style.mappings(USED_UP),
+        thresholds=style.thresholds(style.BUDGET),
+        custom__cellOptions={"type": "color-text"},
+    )
+    override(
+        made,
+        "Used up",
+        unit="suffix: times",
+        thresholds=style.thresholds(((None, style.GREEN), (1, style.RED))),
+        custom__cellOptions={"type": "color-text"},
+    )
+    return override(
+        made, "Overspent since", unit="dateTimeAsIsoNoDateIfToday", mappings=style.mappings(_NEVER)
+    )

@@ -1,0 +1,116 @@
+"""A path's state with its reason: what someone woken at night reads first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Final
+
+from collectors.contract.window_rows import Class
+from streaming.exporter.objectives import Objective
+from streaming.exporter.path import Path
+from streaming.states import (
+    BEHIND_SECONDS,
+    BY_WORD,
+    OUTAGE_SECONDS,
+    SILENT_SECONDS,
+    STATES,
+    PathState,
+)
+from streaming.wording import duration
+
+_SECOND_NS: Final = 10**9
+
+
+def path_state(path: Path, now_ns: int, *, maintenance: bool) -> PathState:
+    """Return the first state of the table whose rule holds, with the reason.
+
+    In maintenance the reason tells the state that the path would be in otherwise.
+    """
+    if maintenance:
+        other, reason = path_state(path, now_ns, maintenance=False)
+        hidden = ": ".join(filter(None, (other.word, reason)))
+        return PathState(BY_WORD["maintenance"], "" if other.word == "ok" else hidden)
+    if path.seen_ns is None:
+        return PathState(BY_WORD["waiting"], "no data yet")
+    quiet_ns = now_ns - path.seen_ns
+    if quiet_ns > SILENT_SECONDS * _SECOND_NS:
+        return PathState(BY_WORD["silent"], f"no data for {duration(quiet_ns)}")
+    if path.state_by_rows is None:
+        path.state_by_rows = _state_by_rows(path)
+    return path.state_by_rows
+
+
+def _state_by_rows(path: Path) -> PathState:
+    """Return what the newest rows say, whatever the time is."""
+    for state in STATES:
+        if state.word in _REASONS and (reason := _REASONS[state.word](path)):
+            return PathState(state, reason)
+    return PathState(BY_WORD["ok"], "")
+
+
+def _outage(path: Path) -> str:
+    if path.outage_ns < OUTAGE_SECONDS * _SECOND_NS:
+        return ""
+    return f"nothing delivered for {duration(path.outage_ns)}{_detached(path)}"
+
+
+def _behind(path: Path) -> str:
+    if path.live is None or path.live["behind_ns"] <= BEHIND_SECONDS * _SECOND_NS:
+        return ""
+    return f"not sent for {duration(path.live['behind_ns'])}{_detached(path)}"
+
+
+def _suspect(path: Path) -> str:
+    return f"{path.live['suspect']} missing, not final yet" if path.live and path.live["suspect"] else ""
+
+
+def _counted(name: Class) -> Callable[[Path], str]:
+    """Return the rule of a state that messages of this class make."""
+
+    def reason(path: Path) -> str:
+        count = sum(point.classes.get(name, 0) for point in path.recent())
+        return f"{count} {name} in the last minute" if count else ""
+
+    return reason
+
+
+def _slow(path: Path) -> str:
+    """By the objective itself: the p99 is another one's bound, and a few messages have none."""
+    bounded = [objective for objective in path.objectives if objective.bound_ns is not None]
+    if not bounded:
+        return ""
+    points = path.recent()
+    received = sum(point.classes.get("received", 0) for point in points)
+    for index, objective in enumerate(bounded):
+        missed = sum(point.missed[index] for point in points)
+        allowed = _allowed(objective, received)
+        if missed > allowed:
+            bound = f"{(objective.bound_ns or 0) / 1e6:g} ms"
+            return f"{missed} of {received} over {bound} in the last minute, {allowed} allowed"
+    return ""
+
+
+def _allowed(objective: Objective, received: int) -> int:
+    """Rounded up: one message alone breaks no objective. A share of 0.99 leaves a bit more than 0.01."""
+    return math.ceil(round((1 - objective.ratio) * received, 6))
+
+
+def _detached(path: Path) -> str:
+    """Tell which of the ends have no link now, which may be why."""
+    ends = path.live["ends"] if path.live else []
+    roles = sorted({end["role"] for end in ends if end["link"] != "attached"}, reverse=True)
+    return "".join(f", {role} detached" for role in roles)
+
+
+# By word, the reason, or nothing where the rule does not hold. The order is that of the table.
+_REASONS: Final[dict[str, Callable[[Path], str]]] = {
+    "outage": _outage,
+    "losing": _counted("lost"),
+    "behind": _behind,
+    "suspect": _suspect,
+    "refused": _counted("refused"),
+    "blind": _counted("unobserved"),
+    "slow": _slow,
+}
+WORDS_BY_ROWS: Final = _REASONS.keys()

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from dashboards import alert_rules, panel_queries
+from dashboards import panel_queries
+from dashboards.alerts import grafana_rules
 from dashboards.grafana import Grafana, GrafanaError
 
 Json = dict[str, Any]
@@ -138,16 +139,16 @@ class Publisher:
                 new = before is None
                 yield Change("rule", rule["title"], before, rule, _PutRule(self._grafana, rule, new=new))
         for uid in sorted(there.keys() - {rule["uid"] for rule in rules}):
-            if uid.startswith(alert_rules.UID_PREFIX) and there[uid]["folderUID"] == FOLDER_UID:
+            if uid.startswith(grafana_rules.UID_PREFIX) and there[uid]["folderUID"] == FOLDER_UID:
                 yield Change("rule", there[uid]["title"], there[uid], None, _DeleteRule(self._grafana, uid))
         for name in dict.fromkeys(rule["ruleGroup"] for rule in rules):
             group = self._grafana.group(FOLDER_UID, name)
-            if group is not None and group["interval"] != alert_rules.INTERVAL_SECONDS:
-                before, after = {"interval": group["interval"]}, {"interval": alert_rules.INTERVAL_SECONDS}
+            if group is not None and group["interval"] != grafana_rules.INTERVAL_SECONDS:
+                before, after = {"interval": group["interval"]}, {"interval": grafana_rules.INTERVAL_SECONDS}
                 yield Change("rule group", name, before, after, _PutGroup(self._grafana, {**group, **after}))
 
     def wanted_rules(self, source_uid: str) -> list[Json]:
-        return alert_rules.grafana_rules(
+        return grafana_rules.rules(
             source_uid, FOLDER_UID, board_url=self._grafana.url, runbook_url=self._wanted.runbook_url
         )
 

@@ -11,7 +11,8 @@ from urllib.parse import urlencode
 
 import yaml
 
-from dashboards import alert_rules, build
+from dashboards import build
+from dashboards.alerts import files
 from dashboards.panel_queries import fill, queries
 from deploy.embedded import http
 
@@ -57,7 +58,7 @@ def panels() -> Iterator[tuple[str, str]]:
 
 def rules() -> Iterator[tuple[str, str]]:
     """Name and expression of each recording and alerting rule, those that are off by default too."""
-    for file in (alert_rules.RECORDING, alert_rules.ALERTS, alert_rules.FOLDER / "optional/info.rules.yml"):
+    for file in map(files.FOLDER.joinpath, files.texts()):
         yield from _rules(file)
 
 

@@ -10,7 +10,11 @@ from dashboards.alerts.rules import Alert
 ALERTS: Final = (
     Alert(
         "DuplicatesReceived",
-        expr="sum by (mesh, path) (increase(inflight_path_duplicate_messages_total[10m])) >= 1",
+        expr="""
+            sum by (mesh, path) (
+              inflight_path_duplicate_messages_total - min_over_time(inflight_path_duplicate_messages_total[10m])
+            ) >= 1
+        """,
         severity="info",
         summary="Path {{ $labels.path }}: {{ $value | humanize }} copies within ten minutes",
         board="path",
@@ -43,7 +47,12 @@ ALERTS: Final = (
     ),
     Alert(
         "MessagesExpired",
-        expr="sum by (mesh, broker, queue) (increase(inflight_broker_queue_expired_messages_total[10m])) >= 1",
+        expr="""
+            sum by (mesh, broker, queue) (
+              inflight_broker_queue_expired_messages_total
+                - min_over_time(inflight_broker_queue_expired_messages_total[10m])
+            ) >= 1
+        """,
         severity="info",
         summary="Queue {{ $labels.queue }} on {{ $labels.broker }}: {{ $value | humanize }} messages expired",
         board="brokers",

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Final
 
 from dashboards.promql import expand
-from dashboards.queries.counted import counted
+from dashboards.queries.counted import counted, risen_in_all
 from dashboards.queries.path_state import in_state, state
 
 _ALL: Final = 'mesh=~"$mesh"'
@@ -74,4 +74,4 @@ EVENTS: Final = expand(
     "min by (kind, text) (min_over_time(timestamp(event_active)[$__range:$__interval])) * 1000"
 )
 PROGRESS: Final = expand('time() - min(stream_last_progress_timestamp_seconds{query=~"accounting-.*"})')
-ERRORS: Final = expand("sum(increase(exporter_accounting_errors_total[$__range]))")
+ERRORS: Final = expand(f"sum({risen_in_all('exporter_accounting_errors_total')})")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Final
 
 from dashboards.promql import expand
-from dashboards.queries.counted import counted
+from dashboards.queries.counted import counted, risen, since
 from dashboards.queries.path_state import state
 
 _P: Final = 'mesh=~"$mesh",path="$path"'
@@ -22,7 +22,7 @@ STATE: Final = state(_P)
 P99: Final = _one("histogram_quantile(0.99, sum by (le) (rate(path_response_latency_seconds_bucket{%}[1m])))")
 LOST: Final = counted("lost", _P)
 REFUSED: Final = counted("refused", _P)
-OUTAGE_TOTAL: Final = _one("sum(increase(path_outage_seconds_total{%}[$__range]))")
+OUTAGE_TOTAL: Final = _one(f"sum({since('path_outage_seconds_total{%}')})")
 AGE: Final = _one("clamp_min(time() - max(path_last_received_timestamp_seconds{%}), 0)")
 WHO: Final = _one("path_info{%}")
 
@@ -38,7 +38,7 @@ BUDGET_LEFT: Final = _one("clamp_min(max by (slo) (path_slo_budget_left_ratio{%}
 BUDGET_USED: Final = _one("1 - max by (slo) (path_slo_budget_left_ratio{%})")
 OVERSPENT_SINCE: Final = _one("1000 * max by (slo) (path_slo_overspent_since_timestamp_seconds{%})")
 
-HEATMAP: Final = _one("sum by (le) (increase(path_response_latency_seconds_bucket{%}[$__rate_interval]))")
+HEATMAP: Final = _one(f"sum by (le) ({risen('path_response_latency_seconds_bucket{%}')})")
 RESPONSE: Final = _one('max by (quantile) (path_window_latency_seconds{%,basis="response"})')
 SERVICE: Final = _one('max(path_window_latency_seconds{%,basis="service",quantile="1"})')
 BOUND: Final = _one("min(path_slo_bound_seconds{%})")
@@ -53,7 +53,7 @@ JITTER_MAX: Final = _one("max(path_window_jitter_max_seconds{%})")
 JITTER_MIN: Final = _one("min(path_window_jitter_min_seconds{%})")
 
 ODD: Final = {
-    kind: _one(f"sum(increase(path_{kind}_messages_total{{%}}[$__rate_interval]))")
+    kind: _one(f"sum({risen(f'path_{kind}_messages_total{{%}}')})")
     for kind in ("duplicate", "redelivered", "reordered", "late", "unexpected", "foreign", "negative_latency")
 }
 ASKED: Final = _one("sum(rate(probe_schedule_lag_seconds_count{%}[$__rate_interval]))")

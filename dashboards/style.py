@@ -58,25 +58,25 @@ _SPARK_POINTS: Final = 100  # a cell is no wider, and hundreds of paths have one
 _SOFT_MOST: Final = {"short": 1, MESSAGES: 1, "s": 0.001, "percentunit": 0.01}
 
 
-def query(expression: str, legend: str = "", *, ref: str = "A") -> prometheus.Dataquery:
+def range_query(expression: str, legend: str = "", *, ref: str = "A") -> prometheus.Dataquery:
     """A query over the shown time."""
     built = prometheus.Dataquery().expr(expression).ref_id(ref).range()
     return built.legend_format(legend or "__auto")
 
 
-def instant(expression: str, legend: str = "", *, ref: str = "A") -> prometheus.Dataquery:
+def instant_query(expression: str, legend: str = "", *, ref: str = "A") -> prometheus.Dataquery:
     """A query of the state at the end of the shown time."""
     return prometheus.Dataquery().expr(expression).ref_id(ref).instant().legend_format(legend or "__auto")
 
 
-def rows(expression: str, *, ref: str = "A") -> prometheus.Dataquery:
+def table_query(expression: str, *, ref: str = "A") -> prometheus.Dataquery:
     """The same as a table: a row for each series, a column for each label."""
-    return instant(expression, ref=ref).format(prometheus_models.PromQueryFormat.TABLE)
+    return instant_query(expression, ref=ref).format(prometheus_models.PromQueryFormat.TABLE)
 
 
-def moments(expression: str, *, ref: str) -> prometheus.Dataquery:
-    """Over the shown time as a table: a row for each series and moment, for `grid` to make lines of."""
-    return query(expression, ref=ref).format(prometheus_models.PromQueryFormat.TABLE)
+def range_table_query(expression: str, *, ref: str) -> prometheus.Dataquery:
+    """A query over the shown time as a table, a row for each series and moment: sparklines are made of it."""
+    return range_query(expression, ref=ref).format(prometheus_models.PromQueryFormat.TABLE)
 
 
 def thresholds(steps: Steps) -> dashboard.ThresholdsConfig:
@@ -123,7 +123,7 @@ def _common(panel: Any, title: str, about: str, unit: str, steps: Steps, size: t
     )
 
 
-def lines(
+def time_series_panel(
     title: str,
     about: str,
     unit: str,
@@ -174,7 +174,7 @@ def lines(
     return built
 
 
-def figures(
+def stat_panel(
     title: str,
     about: str,
     unit: str,
@@ -208,7 +208,7 @@ def figures(
     return built
 
 
-def bars(
+def bar_gauge_panel(
     title: str,
     about: str,
     unit: str,
@@ -239,7 +239,7 @@ def bars(
     return built
 
 
-def states(
+def state_timeline_panel(
     title: str,
     about: str,
     queries: list[prometheus.Dataquery],
@@ -270,7 +270,7 @@ def states(
     return built
 
 
-def grid(
+def table_panel(
     title: str,
     about: str,
     queries: list[prometheus.Dataquery],

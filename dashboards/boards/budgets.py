@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from dashboards import style
-from dashboards.style import override, rows
+from dashboards.style import override, table_query
 
 USED_UP: Final = {"0": ("used up", style.RED)}
 _NEVER: Final = {"0": ("–", style.GREY)}
@@ -25,10 +25,14 @@ def panel(
         "Value #used": "Used up",
         "Value #since": "Overspent since",
     }
-    made = style.grid(
+    made = style.table_panel(
         title,
         ABOUT,
-        [rows(left, ref="left"), rows(used, ref="used"), rows(since, ref="since")],
+        [
+            table_query(left, ref="left"),
+            table_query(used, ref="used"),
+            table_query(since, ref="since"),
+        ],
         columns,
         size=size,
         sort="Used up",

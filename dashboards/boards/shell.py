@@ -63,7 +63,7 @@ def source_variable() -> dashboard.DatasourceVariable:
     )
 
 
-def choice(
+def label_variable(
     name: str, label: str, series: str, about: str, *, several: bool = True
 ) -> dashboard.QueryVariable:
     """A choice among the values that the label `name` has in these series."""
@@ -83,7 +83,7 @@ def choice(
 
 
 def mesh_variable(metric: str) -> dashboard.QueryVariable:
-    return choice("mesh", "Mesh", metric, "One mesh, several, or all.")
+    return label_variable("mesh", "Mesh", metric, "One mesh, several, or all.")
 
 
 def annotation(spec: Annotation) -> dashboard.AnnotationQuery:
@@ -98,7 +98,7 @@ def annotation(spec: Annotation) -> dashboard.AnnotationQuery:
     )
 
 
-def shell(uid: str, title: str, about: str) -> dashboard.Dashboard:
+def dashboard_frame(uid: str, title: str, about: str) -> dashboard.Dashboard:
     """A dashboard with all but its variables and panels."""
     board = (
         dashboard.Dashboard(f"Inflight: {title}")

@@ -4,7 +4,7 @@ import { columns } from "./columns.js";
 import { byId, element, setClass, setText } from "./dom.js";
 import { count, duration, moment } from "./format.js";
 import { Mesh } from "./mesh.js";
-import { PathTable } from "./paths.js";
+import { PathTable } from "./path_table.js";
 import { Queues } from "./queues.js";
 import { isAlarming, learnStates, worstFirst } from "./states.js";
 
@@ -29,11 +29,11 @@ function take(message, whole) {
   heard = performance.now();
   learnStates(state.states);
   table ??= new PathTable(byId("paths"), columns(state.classes), byId("filter"), byId("shown"));
-  tell(before);
+  announce(before);
   show();
 }
 
-function tell(before) {
+function announce(before) {
   const news = [];
   for (const path of state.paths.values()) {
     if (isAlarming(path.state) && before.get(path.name) !== path.state) {

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dashboards.promql import expand
 
 
-def counted(name: str, selector: str) -> str:
+def messages_of_class(name: str, selector: str) -> str:
     """Messages of a class over the shown time, by mesh and path, with what revisions moved."""
-    first = since(f'path_messages_total{{{selector},class="{name}"}}')
-    came = since(f'path_reclassified_messages_total{{{selector},to="{name}"}}')
-    went = since(f'path_reclassified_messages_total{{{selector},from="{name}"}}')
+    first = rise_since_start(f'path_messages_total{{{selector},class="{name}"}}')
+    came = rise_since_start(f'path_reclassified_messages_total{{{selector},to="{name}"}}')
+    went = rise_since_start(f'path_reclassified_messages_total{{{selector},from="{name}"}}')
     return expand(f"clamp_min({first} + {came} - {went}, 0)")
 
 
-def since(series: str) -> str:
+def rise_since_start(series: str) -> str:
     """How much counters of paths rose over the shown time, by mesh and path.
 
     One that began anew in between is taken from there on: the exporter keeps its own in a file.
@@ -22,7 +22,7 @@ def since(series: str) -> str:
     return f"({now} - (sum by (mesh, path) ({series} offset $__range) <= {now} or 0 * {now}))"
 
 
-def risen(series: str) -> str:
+def rise_per_step(series: str) -> str:
     """How much each counter rose in a step of a graph, so that all steps add up to what came.
 
     One that began anew is taken from there on; one that was not there before is left out.
@@ -31,6 +31,6 @@ def risen(series: str) -> str:
     return f"({series} - {before} >= 0 or {series} + 0 * {before})"
 
 
-def risen_in_all(series: str) -> str:
+def rise_over_range(series: str) -> str:
     """How much each counter rose over the shown time, of processes whose counters begin anew with them."""
-    return f"sum_over_time({risen(series)}[$__range:$__interval])"
+    return f"sum_over_time({rise_per_step(series)}[$__range:$__interval])"

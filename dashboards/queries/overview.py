@@ -6,12 +6,12 @@ from __future__ import annotations
 from typing import Final
 
 from dashboards.promql import expand
-from dashboards.queries.counted import counted, risen_in_all
+from dashboards.queries.counted import messages_of_class, rise_over_range
 from dashboards.queries.path_state import in_state, state
 
 _ALL: Final = 'mesh=~"$mesh"'
 
-LOST: Final = counted("lost", _ALL)
+LOST: Final = messages_of_class("lost", _ALL)
 LOST_ALL: Final = f"sum({LOST})"
 
 PATHS: Final = expand('count(path_info{mesh=~"$mesh"})')
@@ -74,4 +74,4 @@ EVENTS: Final = expand(
     "min by (kind, text) (min_over_time(timestamp(event_active)[$__range:$__interval])) * 1000"
 )
 PROGRESS: Final = expand('time() - min(stream_last_progress_timestamp_seconds{query=~"accounting-.*"})')
-ERRORS: Final = expand(f"sum({risen_in_all('exporter_accounting_errors_total')})")
+ERRORS: Final = expand(f"sum({rise_over_range('exporter_accounting_errors_total')})")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Final
 
 from dashboards.promql import expand
-from dashboards.queries.counted import counted, risen, since
+from dashboards.queries.counted import messages_of_class, rise_per_step, rise_since_start
 from dashboards.queries.path_state import state
 
 _P: Final = 'mesh=~"$mesh",path="$path"'
@@ -20,9 +20,9 @@ def _one(expression: str) -> str:
 STATE: Final = state(_P)
 # Of a minute: a window of few messages has no p99.
 P99: Final = _one("histogram_quantile(0.99, sum by (le) (rate(path_response_latency_seconds_bucket{%}[1m])))")
-LOST: Final = counted("lost", _P)
-REFUSED: Final = counted("refused", _P)
-OUTAGE_TOTAL: Final = _one(f"sum({since('path_outage_seconds_total{%}')})")
+LOST: Final = messages_of_class("lost", _P)
+REFUSED: Final = messages_of_class("refused", _P)
+OUTAGE_TOTAL: Final = _one(f"sum({rise_since_start('path_outage_seconds_total{%}')})")
 AGE: Final = _one("clamp_min(time() - max(path_last_received_timestamp_seconds{%}), 0)")
 WHO: Final = _one("path_info{%}")
 
@@ -38,7 +38,7 @@ BUDGET_LEFT: Final = _one("clamp_min(max by (slo) (path_slo_budget_left_ratio{%}
 BUDGET_USED: Final = _one("1 - max by (slo) (path_slo_budget_left_ratio{%})")
 OVERSPENT_SINCE: Final = _one("1000 * max by (slo) (path_slo_overspent_since_timestamp_seconds{%})")
 
-HEATMAP: Final = _one(f"sum by (le) ({risen('path_response_latency_seconds_bucket{%}')})")
+HEATMAP: Final = _one(f"sum by (le) ({rise_per_step('path_response_latency_seconds_bucket{%}')})")
 RESPONSE: Final = _one('max by (quantile) (path_window_latency_seconds{%,basis="response"})')
 SERVICE: Final = _one('max(path_window_latency_seconds{%,basis="service",quantile="1"})')
 BOUND: Final = _one("min(path_slo_bound_seconds{%})")
@@ -53,7 +53,7 @@ JITTER_MAX: Final = _one("max(path_window_jitter_max_seconds{%})")
 JITTER_MIN: Final = _one("min(path_window_jitter_min_seconds{%})")
 
 ODD: Final = {
-    kind: _one(f"sum({risen(f'path_{kind}_messages_total{{%}}')})")
+    kind: _one(f"sum({rise_per_step(f'path_{kind}_messages_total{{%}}')})")
     for kind in ("duplicate", "redelivered", "reordered", "late", "unexpected", "foreign", "negative_latency")
 }
 ASKED: Final = _one("sum(rate(probe_schedule_lag_seconds_count{%}[$__rate_interval]))")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Final
 
 from dashboards.promql import expand
-from dashboards.queries.counted import risen_in_all
+from dashboards.queries.counted import rise_over_range
 
 
 def _some(expression: str) -> str:
@@ -107,7 +107,7 @@ TABLE_BACKLOG: Final = _some(
     'sum by (mesh, router) (router_link_undelivered_messages{%,type!="router-control"} + router_link_unsettled_messages{%,type!="router-control"})'
 )
 _NOT_DELIVERED: Final = 'router_outcomes_total{%,outcome=~"dropped.*|released|modified|rejected"}'
-TABLE_DROPPED: Final = _some(f"sum by (mesh, router) ({risen_in_all(_NOT_DELIVERED)})")
+TABLE_DROPPED: Final = _some(f"sum by (mesh, router) ({rise_over_range(_NOT_DELIVERED)})")
 TABLE_MEMORY: Final = _some(
     'max by (mesh, router) (router_memory_bytes{%,kind="resident"}'
     ' or on (mesh, router) router_memory_bytes{%,kind="virtual"})'

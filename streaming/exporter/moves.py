@@ -15,7 +15,7 @@ RARE_MOVES: Final = tuple(f"{NONE}>{a}" for a in CLASSES) + tuple(
 )
 
 
-def steps(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
+def moves_between(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
     """What moved between two revisions, of which each tells where revision 0's messages are now.
 
     What was lost at first, then unobserved, then received is `lost>unobserved` in one revision and

@@ -123,7 +123,7 @@ class Network:
     def apply_broker(self, record: Telemetry, now_ns: int) -> None:
         self._brokers.put(record, now_ns)
 
-    def view(self, now_ns: int) -> Json:
+    def as_json(self, now_ns: int) -> Json:
         """Routers, edges, brokers and queues, each with the moment it was last heard of."""
         for targets in (self._routers, self._brokers):
             targets.forget(now_ns)

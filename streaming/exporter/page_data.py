@@ -42,7 +42,7 @@ def snapshot(exporter: Exporter, not_ready: str | None = None) -> Json:
                 }
                 for event in _told_once(exporter.events)[-EVENTS_SHOWN:]
             ],
-            **exporter.network.view(now_ns),
+            **exporter.network.as_json(now_ns),
         }
 
 

@@ -11,7 +11,7 @@ from collectors.contract.records import UNSENT_REASONS
 from collectors.contract.window_rows import CLASSES, Latency, WindowRow
 from streaming.exporter.decoded_histogram import cumulative
 from streaming.exporter.error_budget import ErrorBudget
-from streaming.exporter.moves import MOVES, RARE_MOVES, steps
+from streaming.exporter.moves import MOVES, RARE_MOVES, moves_between
 from streaming.exporter.objectives import Objective
 
 Result = Literal["used", "repeat", "old"]
@@ -85,7 +85,7 @@ class PathCounters:
             return self._count(row, objectives, maintenance=maintenance)
         return self._revise(row)
 
-    def of_class(self, name: str) -> int:
+    def messages_in_class(self, name: str) -> int:
         """Messages that are in a class now: as counted first, with what revisions moved."""
         moved = {key.removeprefix("moved."): n for key, n in self.counts.items() if key.startswith("moved.")}
         came = sum(n for move, n in moved.items() if move.endswith(f">{name}"))
@@ -151,7 +151,7 @@ class PathCounters:
         if row["revision"] <= before.revision:
             return "repeat"
         moves = {move: count for move, count in row["moves"].items() if move in _KNOWN_MOVES}
-        for move, count in steps(before.moves, moves).items():
+        for move, count in moves_between(before.moves, moves).items():
             _add(self.counts, f"moved.{move}", count)
         # What is late comes after revision 0 by its nature.
         _add(self.counts, "late", max(0, row["late"] - before.late))

@@ -14,7 +14,7 @@ from helpers import missing
 from dashboards.alerts import files
 from dashboards.panel_queries import fill
 from dashboards.queries import overview, path, pipeline, routers
-from dashboards.queries.counted import counted
+from dashboards.queries.counted import messages_of_class
 
 _LOST = 'inflight_path_messages_total{mesh="m",path="p",class="lost"}'
 _FROM = 'inflight_path_reclassified_messages_total{mesh="m",path="p",from="lost",to="received"}'
@@ -38,7 +38,7 @@ def test_what_was_lost_is_told_to_the_message(
     story: str, lost: str, came: str, went: str, expected: int, tmp_path: Path
 ) -> None:
     """However the counters' samples lie to the edges of the range; increase() would say 145 for 143."""
-    expression = counted("lost", 'mesh=~"m"').replace("$__range", "5m")
+    expression = messages_of_class("lost", 'mesh=~"m"').replace("$__range", "5m")
     series = {_LOST: lost, _TO: came, _FROM: went}
     found = [{"labels": '{mesh="m",path="p"}', "value": expected}]
     _finds(tmp_path, expression, series, found, story)

@@ -4,7 +4,7 @@
 // asked for; rows out of sight are brought up to date by and by, or when they come into sight; all of it in slices.
 
 import { byId, element, setText } from "./dom.js";
-import { PathRow } from "./row.js";
+import { PathRow } from "./path_row.js";
 import { Slices } from "./slices.js";
 
 const SHOWN = 100; // rows, until all are asked for

@@ -2,7 +2,7 @@
 
 import { details } from "./details.js";
 import { breakable, element, setClass, setText, setValue } from "./dom.js";
-import { Spark } from "./spark.js";
+import { Sparkline } from "./sparkline.js";
 import { stateOf } from "./states.js";
 
 export class PathRow {
@@ -20,7 +20,7 @@ export class PathRow {
     this.why = element("span", { class: "why" });
     this.figures = columns.map(() => element("data"));
     const spark = element("td", { class: "left broad" });
-    this.spark = new Spark(spark);
+    this.sparkline = new Sparkline(spark);
     this.line = element("tr", {},
       element("th", { scope: "row" }, this.button, this.ends),
       element("td", { class: "left" }, this.word, this.why),
@@ -55,7 +55,7 @@ export class PathRow {
     });
     if (this.drawn !== path.spark) {
       this.drawn = path.spark;
-      this.spark.show(path.spark, path.spark_missing);
+      this.sparkline.show(path.spark, path.spark_missing);
     }
     if (this.details) this.details.firstChild.replaceChildren(details(path, now));
   }

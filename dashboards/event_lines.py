@@ -1,4 +1,4 @@
-"""What was done to the network on purpose, as lines for people: faults, maintenance, deployments."""
+"""Events of the network (faults, maintenance, deployments) as lines for people."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Json = dict[str, Any]
 
 
 class EventLine(NamedTuple):
-    """A line, and whether it is still going on."""
+    """A line, and whether the event is going on."""
 
     now: bool
     line: str
 
 
 def event_lines(state: Json) -> list[EventLine]:
-    """What goes on, then what was or will be within an hour, the newest first; a few at most."""
+    """Return three lines at most: what goes on, then what is within an hour, each the newest first."""
     now = state["now_seconds"]
     found = [event for event in state["events"] if _is_near(event, now)]
     found.sort(key=lambda event: (_goes_on(event, now), event["at_seconds"]), reverse=True)
@@ -57,10 +57,10 @@ def _parts(event: Json, now: float) -> Iterator[str]:
 
 
 def _lasted(seconds: float) -> str:
-    """To the nearest second: cut off, it would contradict what people write of it."""
+    """Round to the nearest second: cut off, it would contradict what people write in the event."""
     return duration(round(seconds) * 10**9 if seconds >= 1 else round(seconds * 1e9))
 
 
 def moment(at: float, now: float, today: str = "%H:%M:%S") -> str:
-    """Return a time in the time zone of whoever looks, with the day where it is not within one."""
+    """Return a time in the local time zone, with its date if it is more than a day away."""
     return time.strftime(today if abs(at - now) < _DAY_SECONDS else "%d %b %H:%M", time.localtime(at))

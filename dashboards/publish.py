@@ -25,7 +25,7 @@ _POLL_SECONDS: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Something to be made as it should be; `before` is None for what is not there."""
+    """Something that differs in Grafana; `before` is None if it is not there."""
 
     kind: str
     name: str
@@ -38,7 +38,7 @@ class Change:
         return f"{verb} {self.kind} {self.name}"
 
     def diff(self) -> str:
-        """As `diff -u` shows it."""
+        """Return the difference as `diff -u` shows it."""
         before, after = ([] if side is None else _lines(side) for side in (self.before, self.after))
         return "\n".join(difflib.unified_diff(before, after, "Grafana", "Inflight", lineterm="", n=2))
 
@@ -55,14 +55,14 @@ class Wanted:
 
 
 class Publisher:
-    """Compares and publishes."""
+    """Compares what Grafana holds with what is wanted, and publishes."""
 
     def __init__(self, grafana: Grafana, wanted: Wanted) -> None:
         self._grafana = grafana
         self._wanted = wanted
 
     def changes(self) -> Iterator[Change]:
-        """In the order in which they have to be made; each is found when the one before was made."""
+        """Yield changes in the order in which they are to be made, each looked for after the one before."""
         yield from self._folder()
         source_uid = yield from self._source()
         yield from self._boards()
@@ -80,7 +80,7 @@ class Publisher:
             )
 
     def _source(self) -> Any:
-        """The changes; returns the uid."""
+        """Yield the changes to the data source and return its uid."""
         wanted, found = self._wanted, self._grafana.sources()
         if wanted.prometheus_url is None:
             return self.source_uid()
@@ -102,7 +102,7 @@ class Publisher:
         return SOURCE_UID
 
     def source_uid(self) -> str:
-        """The data source that rules ask: our own, the one that was named, the default, or the only one."""
+        """Return the data source for rules: our own, the one named, the default, or the only one."""
         wanted = self._wanted
         if wanted.prometheus_url is not None:
             return SOURCE_UID
@@ -153,7 +153,7 @@ class Publisher:
         )
 
     def publish(self, say: Say) -> int:
-        """Make all changes; read everything back. Returns how many there were."""
+        """Make all changes, read everything back, and return how many there were."""
         count = 0
         for change in self.changes():
             change.apply()
@@ -167,7 +167,7 @@ class Publisher:
         return count
 
     def failing_queries(self) -> Iterator[str]:
-        """Each query of each panel that Grafana's data source refuses, with its reason."""
+        """Return the panels' queries that Grafana's data source refuses, with the reasons."""
         source_uid = self.source_uid()
         for board in self._wanted.boards.values():
             for query in panel_queries.queries(board):
@@ -176,7 +176,7 @@ class Publisher:
                     yield f"{board['title']}, {query.panel} ({query.ref}): {result['error']}"
 
     def unhealthy_rules(self, within_seconds: float) -> list[str]:
-        """Each rule that is not well after an evaluation, with its reason."""
+        """Return the rules that are not well after an evaluation, with the reasons."""
         names = {rule["title"] for rule in self.wanted_rules(self.source_uid())}
         deadline = time.monotonic() + within_seconds
         while True:
@@ -236,7 +236,7 @@ def _evaluated(rule: Json) -> bool:
 
 
 def _same_part(there: Any, wanted: Any) -> Any:
-    """What is there, without what Grafana added: to be compared with what is wanted."""
+    """Return what is there without what Grafana added, to be compared with what is wanted."""
     if isinstance(there, dict) and isinstance(wanted, dict):
         return {key: _same_part(there[key], wanted[key]) for key in wanted if key in there}
     if isinstance(there, list) and isinstance(wanted, list) and len(there) == len(wanted):

@@ -46,19 +46,19 @@ _TABLE: Final = """
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     buckets = ", ".join(f"{bound:g}" for bound in LATENCY_BUCKETS_SECONDS)
     return _HEAD.format(buckets=buckets) + "".join(_sections()) + _STATES + states()
 
 
 def states() -> str:
-    """The table of states, which the runbook has, too."""
+    """Return the table of states, which the runbook has, too."""
     lines = (f"| {state.rank} | {state.word} | {state.rule} |\n" for state in WORST_FIRST)
     return "| value | state | holds where |\n|---|---|---|\n" + "".join(lines)
 
 
 def unit(metric: Metric) -> str:
-    """The unit in a metric's name, or none."""
+    """Return the unit in a metric's name, or an empty text."""
     words = metric.name.removesuffix("_total").split("_")
     if "timestamp" in words or metric.name.endswith("_start_time_seconds"):
         return "seconds since 1970"

@@ -1,4 +1,4 @@
-"""The house style of all dashboards, set once: colours, thresholds, words for states, kinds of panels."""
+"""The style of all dashboards: colours, thresholds, words for states, kinds of panels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from grafana_foundation_sdk.models import common as common_models
 from grafana_foundation_sdk.models import dashboard as models
 from grafana_foundation_sdk.models import prometheus as prometheus_models
 
-from collectors.contract.window_rows import CLASSES, Class
+from collectors.contract.window_rows import Class
 from streaming.states import WORST_FIRST, Colour
 
 SOURCE: Final = models.DataSourceRef(type_val="prometheus", uid="${datasource}")
@@ -26,7 +26,6 @@ TAG: Final = "inflight"
 GREEN, YELLOW, ORANGE, RED, BLUE, PURPLE, GREY = (
     *("green", "#EAB839", "orange", "red", "blue", "purple", "#8e8e8e"),
 )
-CLASS_COLOURS: Final[dict[Class, str]] = dict(zip(CLASSES, (GREEN, YELLOW, RED, GREY), strict=True))
 
 Steps = tuple[tuple[float | None, str], ...]
 PLAIN: Final[Steps] = ((None, GREEN),)
@@ -49,6 +48,11 @@ _SHADES: Final[dict[Colour, str]] = {
     "grey": GREY,
     "green": GREEN,
 }
+# Those of the states that they make.
+CLASS_COLOURS: Final[dict[Class, str]] = {
+    "received": GREEN,
+    **{state.counts: _SHADES[state.colour] for state in WORST_FIRST if state.counts is not None},
+}
 PATH_STATES: Final = {str(state.rank): (state.word, _SHADES[state.colour]) for state in WORST_FIRST}
 
 MESSAGES: Final = "suffix:msg/s"
@@ -59,23 +63,23 @@ _SOFT_MOST: Final = {"short": 1, MESSAGES: 1, "s": 0.001, "percentunit": 0.01}
 
 
 def range_query(expression: str, legend: str = "", *, ref: str = "A") -> prometheus.Dataquery:
-    """A query over the shown time."""
+    """Return a query over the shown time."""
     built = prometheus.Dataquery().expr(expression).ref_id(ref).range()
     return built.legend_format(legend or "__auto")
 
 
 def instant_query(expression: str, legend: str = "", *, ref: str = "A") -> prometheus.Dataquery:
-    """A query of the state at the end of the shown time."""
+    """Return a query of the state at the end of the shown time."""
     return prometheus.Dataquery().expr(expression).ref_id(ref).instant().legend_format(legend or "__auto")
 
 
 def table_query(expression: str, *, ref: str = "A") -> prometheus.Dataquery:
-    """The same as a table: a row for each series, a column for each label."""
+    """Return an instant query as a table: a row for each series, a column for each label."""
     return instant_query(expression, ref=ref).format(prometheus_models.PromQueryFormat.TABLE)
 
 
 def range_table_query(expression: str, *, ref: str) -> prometheus.Dataquery:
-    """A query over the shown time as a table, a row for each series and moment: sparklines are made of it."""
+    """Return a query over the shown time as a table, a row for each series and moment, for sparklines."""
     return range_query(expression, ref=ref).format(prometheus_models.PromQueryFormat.TABLE)
 
 
@@ -88,7 +92,7 @@ def thresholds(steps: Steps) -> dashboard.ThresholdsConfig:
 
 
 def mappings(words: dict[str, tuple[str, str]]) -> list[models.ValueMapping]:
-    """Words and colours for numbers."""
+    """Return value mappings that show numbers as words with colours."""
     results = {
         value: models.ValueMappingResult(text=word, color=colour, index=index)
         for index, (value, (word, colour)) in enumerate(words.items())
@@ -97,7 +101,7 @@ def mappings(words: dict[str, tuple[str, str]]) -> list[models.ValueMapping]:
 
 
 def override(panel: Any, name: str, **properties: object) -> Any:
-    """Change a field by its name, or by a regular expression between slashes; keys as Grafana has them."""
+    """Change a field, by its name or a regular expression between slashes; `__` in keys stands for a dot."""
     values = [
         models.DynamicConfigValue(key.replace("__", "."), value.build() if hasattr(value, "build") else value)
         for key, value in properties.items()
@@ -135,7 +139,7 @@ def time_series_panel(
     bars: bool = False,
     show_steps: bool = False,
 ) -> timeseries.Panel:
-    """Series over time; the wide ones have room for figures in their legend."""
+    """Return a graph of series over time; wide ones have figures in their legend."""
     table_legend = size[0] >= _WIDE
     legend = (
         common.VizLegendOptions()
@@ -187,7 +191,7 @@ def stat_panel(
     names: bool = False,
     none: str = "no data",
 ) -> stat.Panel:
-    """Big numbers."""
+    """Return a panel of big numbers."""
     panel = _common(stat.Panel(), title, about, unit, steps, size)
     panel = (
         panel.targets(queries)
@@ -221,7 +225,7 @@ def bar_gauge_panel(
     most: float | None = None,
     none: str = "no data",
 ) -> bargauge.Panel:
-    """A bar for each series, named by its labels."""
+    """Return a panel with a bar for each series, named by its labels."""
     panel = _common(bargauge.Panel(), title, about, unit, steps, size)
     panel = (
         panel.targets([asked])
@@ -247,7 +251,7 @@ def state_timeline_panel(
     *,
     size: tuple[int, int] = (24, 7),
 ) -> statetimeline.Panel:
-    """What state each was in, over time."""
+    """Return a panel that shows over time which state each series was in."""
     steps: Steps = tuple(sorted((float(value), shade) for value, (_, shade) in words.items()))
     panel = _common(statetimeline.Panel(), title, about, "short", ((None, GREY), *steps), size)
     built: statetimeline.Panel = (
@@ -283,7 +287,7 @@ def table_panel(
     group: tuple[str, ...] = (),
     sparks: tuple[str, ...] = (),
 ) -> table.Panel:
-    """A table; `columns` are the fields that are shown, in this order, with the words above them.
+    """Return a table; `columns` are the fields that are shown, in this order, with their headings.
 
     With `group` a row for each of these labels' values; `sparks` are then fields of moments: lines in cells.
     """
@@ -325,5 +329,5 @@ def table_panel(
 
 
 def _kept(field: str, sparks: tuple[str, ...]) -> str:
-    """What is kept of a group's values: of a query of the state there is only one."""
+    """Return how a group's values are reduced: all for sparklines, else the only one."""
     return "allValues" if field in sparks else "last"

@@ -5,7 +5,10 @@ A path is in the first state of `STATES` whose rule holds. Lists are sorted by r
 
 from __future__ import annotations
 
-from typing import Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from collectors.contract.window_rows import Class
 
 Colour = Literal["red", "orange", "yellow", "purple", "blue", "grey", "green"]
 
@@ -24,6 +27,7 @@ class State(NamedTuple):
     rank: int  # the higher, the worse; the value of the metric, with gaps so that others fit in between
     colour: Colour
     rule: str
+    counts: Class | None = None  # messages of this class in the recent windows make the state
 
 
 class PathState(NamedTuple):
@@ -39,11 +43,11 @@ STATES: Final = (
     State("waiting", 10, "grey", "No row of the path has come yet."),
     State("silent", 80, "purple", f"No row of the path has come for more than {SILENT_SECONDS} s."),
     State("outage", 100, "red", f"Nothing of what was sent was delivered for {OUTAGE_SECONDS} s or longer."),
-    State("losing", 90, "orange", f"Messages were lost {_RECENT}."),
+    State("losing", 90, "orange", f"Messages were lost {_RECENT}.", "lost"),
     State("behind", 70, "yellow", f"Messages due more than {BEHIND_SECONDS} s ago are not sent yet."),
     State("suspect", 60, "yellow", "Messages are missing for longer than usual; they may still come."),
-    State("refused", 50, "yellow", f"Messages were refused {_RECENT}."),
-    State("blind", 40, "purple", f"Messages were not observed {_RECENT}."),
+    State("refused", 50, "yellow", f"Messages were refused {_RECENT}.", "refused"),
+    State("blind", 40, "purple", f"Messages were not observed {_RECENT}.", "unobserved"),
     State(
         "slow",
         30,

@@ -77,7 +77,7 @@ def _query(ref: str, source_uid: str, model: Json) -> Json:
 
 
 def _texts(annotations: dict[str, str], board_url: str, runbook_url: str) -> dict[str, str]:
-    """Grafana's templates know the value by the query's name, and cannot ask Prometheus for more."""
+    """Return the texts for Grafana, whose templates name the value by its query and cannot query more."""
     texts = {name: text for name, text in annotations.items() if not _ASKS.search(text)}
     texts = {name: re.sub(r"\$value\b", "$values.A.Value", text) for name, text in texts.items()}
     if "dashboard" in texts:

@@ -1,4 +1,4 @@
-"""What a rule is, and what all rules have alike: the links to dashboard and runbook."""
+"""Rules as data, and what is the same in all of them: the links to dashboard and runbook."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ ABOUT: Final = (
 def panel(
     title: str, left: str, used: str, since: str, labels: dict[str, str], *, size: tuple[int, int]
 ) -> Any:
-    """`left`, `used` and `since` are queries, `labels` the columns that name an objective."""
+    """Return the table; `left`, `used`, `since` are queries, `labels` the columns that name an objective."""
     columns = {
         **labels,
         "Value #left": "Budget left",

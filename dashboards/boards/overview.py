@@ -224,7 +224,7 @@ def _events() -> Any:
 
 
 def _coloured(panel: Any, name: str, steps: style.Steps, **properties: object) -> Any:
-    """A column whose figures have the colours of the thresholds."""
+    """Colour the figures of a column by thresholds."""
     return override(
         panel,
         name,

@@ -1,4 +1,4 @@
-"""What all dashboards share: variables, annotations, links, time."""
+"""What all dashboards have in common: variables, annotations, links, time."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def source_variable() -> dashboard.DatasourceVariable:
 def label_variable(
     name: str, label: str, series: str, about: str, *, several: bool = True
 ) -> dashboard.QueryVariable:
-    """A choice among the values that the label `name` has in these series."""
+    """Return a variable whose values are those of the label `name` in these series."""
     variable = (
         dashboard.QueryVariable(name)
         .label(label)
@@ -99,7 +99,7 @@ def annotation(spec: Annotation) -> dashboard.AnnotationQuery:
 
 
 def dashboard_frame(uid: str, title: str, about: str) -> dashboard.Dashboard:
-    """A dashboard with all but its variables and panels."""
+    """Return a dashboard without its own variables and panels."""
     board = (
         dashboard.Dashboard(f"Inflight: {title}")
         .uid(uid)

@@ -1,4 +1,4 @@
-"""Counts over the shown time or a step of it, exactly: increase() stretches to the edges of a range."""
+"""Exact counts over the shown time or a step of it; increase() extrapolates to the edges of a range."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dashboards.promql import expand
 
 
 def messages_of_class(name: str, selector: str) -> str:
-    """Messages of a class over the shown time, by mesh and path, with what revisions moved."""
+    """Return how many messages of the shown time are in a class, with revisions, by mesh and path."""
     first = rise_since_start(f'path_messages_total{{{selector},class="{name}"}}')
     came = rise_since_start(f'path_reclassified_messages_total{{{selector},to="{name}"}}')
     went = rise_since_start(f'path_reclassified_messages_total{{{selector},from="{name}"}}')
@@ -14,23 +14,23 @@ def messages_of_class(name: str, selector: str) -> str:
 
 
 def rise_since_start(series: str) -> str:
-    """How much counters of paths rose over the shown time, by mesh and path.
+    """Return how much counters of paths rose in the shown time, by mesh and path.
 
-    One that began anew in between is taken from there on: the exporter keeps its own in a file.
+    A counter that was reset in between counts from there: the exporter keeps its own in a file.
     """
     now = f"sum by (mesh, path) ({series})"
     return f"({now} - (sum by (mesh, path) ({series} offset $__range) <= {now} or 0 * {now}))"
 
 
 def rise_per_step(series: str) -> str:
-    """How much each counter rose in a step of a graph, so that all steps add up to what came.
+    """Return how much each counter rose in a step of a graph; the steps add up to what came.
 
-    One that began anew is taken from there on; one that was not there before is left out.
+    A counter that was reset counts from 0; one that was not there before is left out.
     """
     before = f"{series} offset $__interval"
     return f"({series} - {before} >= 0 or {series} + 0 * {before})"
 
 
 def rise_over_range(series: str) -> str:
-    """How much each counter rose over the shown time, of processes whose counters begin anew with them."""
+    """Return how much each counter rose in the shown time, whatever resets were in it."""
     return f"sum_over_time({rise_per_step(series)}[$__range:$__interval])"

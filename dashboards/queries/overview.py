@@ -1,5 +1,5 @@
 # ruff: noqa: E501 -- PromQL is read best in few lines
-"""What the first page asks: all paths at once."""
+"""Queries about all paths at once."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 -- PromQL is read best in few lines
-"""What is asked about one path."""
+"""Queries about one path."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _P: Final = 'mesh=~"$mesh",path="$path"'
 
 
 def _one(expression: str) -> str:
-    """`%` stands for what selects the path."""
+    """Expand an expression in which `%` stands for the selection of the path."""
     return expand(expression.replace("%", _P))
 
 

@@ -1,4 +1,4 @@
-"""The states of paths, as the exporter told them."""
+"""Queries about the states of paths, which the exporter evaluates."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from streaming.states import BY_WORD
 
 
 def state(selector: str) -> str:
-    """By mesh and path, the rank; `style.PATH_STATES` has the words and colours."""
+    """Return each path's rank; `style.PATH_STATES` has the words and colours."""
     return expand(f"max by (mesh, path) (path_state{{{selector}}})")
 
 
 def in_state(word: str, selector: str) -> str:
-    """How many paths are in this state."""
+    """Return how many paths are in this state."""
     return expand(f"sum(path_state{{{selector}}} == bool {BY_WORD[word].rank})")

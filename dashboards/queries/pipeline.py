@@ -1,4 +1,4 @@
-"""What is asked about the monitor itself."""
+"""Queries about the monitor itself."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 -- PromQL is read best in few lines
-"""What is asked about meshes and their routers."""
+"""Queries about meshes and their routers."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dashboards.queries.counted import rise_over_range
 
 
 def _some(expression: str) -> str:
-    """`%` stands for what selects the routers."""
+    """Expand an expression in which `%` stands for the selection of routers."""
     return expand(expression.replace("%", 'mesh=~"$mesh",router=~"$router"'))
 
 
 def _id(expression: str, label: str, into: str) -> str:
-    """Two meshes may have routers of the same name."""
+    """Make a label of mesh and name: two meshes may have routers of the same name."""
     return f'label_join({expression}, "{into}", "/", "mesh", "{label}")'
 
 

@@ -13,14 +13,14 @@ _ORDER: Final = tuple(SORTS)
 
 @dataclass(slots=True)
 class TableControls:
-    """The options so far; `typing` is true while a filter is being typed."""
+    """The table's options, changed by keys; `typing` is true while a filter is being typed."""
 
     options: TableOptions = field(default_factory=TableOptions)
     typing: bool = False
     ended: bool = False
 
     def press(self, key: str, *, paths: int, rows: int) -> None:
-        """Take a key, with so many paths to show in so many rows."""
+        """Take a key while so many paths are shown in so many rows."""
         if self.typing:
             self._type(key)
         elif key in {"q", "escape"}:
@@ -38,7 +38,7 @@ class TableControls:
             self.options = replace(self.options, offset=offset)
 
     def foot(self) -> str:
-        """The last line: what is being typed, or what keys there are."""
+        """Return the last line: what is being typed, or what keys there are."""
         return f"filter: {self.options.filter}▏(enter)" if self.typing else HELP
 
     def _type(self, key: str) -> None:

@@ -38,7 +38,7 @@ _LEAST: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class TableOptions:
-    """How to show it: which column sorts, which names, which rows, and how high the screen is."""
+    """How the table is shown: sorting, filter, the rows that are seen, and the height of the screen."""
 
     sort: str = "state"
     reverse: bool = False
@@ -49,7 +49,7 @@ class TableOptions:
 
 
 def screen(state: Json, width: int, options: TableOptions | None = None) -> RenderableType:
-    """The whole, as `inflight top` and `inflight demo` show it."""
+    """Return the whole screen, as `inflight top` and `inflight demo` show it."""
     options = options or TableOptions()
     parts: list[RenderableType] = [_title(state, options), *_events(state), _paths(state, width, options)]
     parts += _overspent(state)
@@ -63,7 +63,7 @@ def screen(state: Json, width: int, options: TableOptions | None = None) -> Rend
 
 
 def selected(state: Json, options: TableOptions) -> list[Json]:
-    """The paths that the filter lets through, in order."""
+    """Return the paths that the filter lets through, in order."""
     wanted = options.filter.lower()
     found = [path for path in state["paths"] if wanted in path["name"].lower()]
     return sorted(found, key=lambda path: (SORTS[options.sort](path), path["name"]), reverse=options.reverse)
@@ -91,7 +91,7 @@ def _events(state: Json) -> list[Text]:
 
 
 def _overspent(state: Json) -> list[Text]:
-    """Lines for the budgets that are used up, the worst first."""
+    """Return lines for the budgets that are used up, the worst first."""
     found = [
         (slo["budget_left"], path["name"], slo)
         for path in state["paths"]
@@ -154,7 +154,7 @@ def _row(path: Json, now_seconds: float) -> list[Text]:
 
 
 def _budget(path: Json) -> Text:
-    """Of the objective that has least left."""
+    """Return the budget of the objective that has least left."""
     left = min((slo["budget_left"] for slo in path["slos"] if slo["budget_left"] is not None), default=None)
     if left is None:
         return Text(_UNKNOWN)
@@ -239,14 +239,14 @@ def _and_more(table: Table, hidden: int) -> None:
 
 
 def _most(what: str, options: TableOptions) -> int:
-    """How many lines of a part of the network: fewer on a small screen, for paths come first."""
+    """Return how many lines of a part of the network are shown; paths come first on a small screen."""
     if options.height is None:
         return _MOST[what]
     return max(_LEAST, min(_MOST[what], (options.height - 12) // 3 - 2))
 
 
 def around(state: Json, options: TableOptions) -> int:
-    """How many lines events and network take above and below the paths."""
+    """Return how many lines events, budgets and network take above and below the paths."""
     network = 0
     for name in _MOST:
         count_, most = len(state[name]), _most(name, options)
@@ -255,7 +255,7 @@ def around(state: Json, options: TableOptions) -> int:
 
 
 def latency(value: float | None) -> str:
-    """Three digits and a unit."""
+    """Return a latency in three digits and a unit."""
     if value is None:
         return _UNKNOWN
     size = abs(value)
@@ -267,7 +267,7 @@ def latency(value: float | None) -> str:
 
 
 def count(value: float) -> str:
-    """At most five characters: 950, 12.5k, 3.4M."""
+    """Return a count in at most five characters: 950, 12.5k, 3.4M."""
     for limit, divisor, unit in ((1e4, 1.0, ""), (1e7, 1e3, "k"), (1e10, 1e6, "M"), (float("inf"), 1e9, "G")):
         if abs(value) < limit:
             scaled = value / divisor

@@ -45,7 +45,7 @@ FRESHNESS_BUCKETS_SECONDS: Final = (0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.
 
 
 class Exporter:
-    """Takes rows and events in the order of their topics; any thread may render meanwhile."""
+    """Takes rows and events in the order of their topics; any thread may render at the same time."""
 
     def __init__(
         self, config: Config, registry: CollectorRegistry, now_ns: Callable[[], int] = time.time_ns
@@ -72,12 +72,12 @@ class Exporter:
         self.add_configured()
 
     def add_configured(self) -> None:
-        """Paths of the config are there before their first row, with all their counters at 0."""
+        """Add the configured paths, which are shown before their first row, with all counters at 0."""
         for name in self._configured:
             self.paths.setdefault(name, self.new_path(name))
 
     def new_path(self, name: str) -> Path:
-        """A path with nothing counted yet; labels and objectives as the config says where it knows it."""
+        """Return a path with nothing counted, with labels and objectives as configured, if it is."""
         known = self._configured.get(name)
         labels = Labels("")
         if known is not None:
@@ -91,9 +91,9 @@ class Exporter:
         return Path(name, labels, known is not None, objectives(self.config, name, flow), counters)
 
     def apply_window(self, row: WindowRow) -> None:
-        """Count a row of `inflight.windows`, once however often it comes, and check its books.
+        """Count a row of `inflight.windows` once, however often it comes, and check that its figures add up.
 
-        ValueError, and nothing counted, where its histograms cannot be read.
+        Raises ValueError, and counts nothing, if its histograms cannot be read.
         """
         faults = row_checks.faults(row)
         with self.lock, self.refusing("windows", row["path"]):
@@ -125,7 +125,7 @@ class Exporter:
                 self._freshness.observe(max(0, self.now_ns() - last_ns) / 1e9)
 
     def apply_event(self, event: Event) -> None:
-        """Take an event of `inflight.events`; the oldest go where there is no room for more."""
+        """Take an event of `inflight.events`; the oldest are dropped to keep within the bounds."""
         with self.lock:
             repeat = event in self.events
             if not repeat:
@@ -150,7 +150,7 @@ class Exporter:
 
     @contextmanager
     def refusing(self, topic: str, what: str) -> Iterator[None]:
-        """Count what cannot be kept, and say so now and then."""
+        """Count a row that the block refuses as full or of the future, and log it now and then."""
         try:
             yield
         except (Full, _Ahead) as error:
@@ -162,13 +162,13 @@ class Exporter:
                 _log.warning("%s, of %r, is left out: %s", topic, what[:200], error)
 
     def _check_time(self, at_ns: int) -> None:
-        """What is of the future would be the newest for as long, whatever else came."""
+        """Refuse a row of the future: it would stay the newest, whatever else came."""
         ahead_ns = at_ns - self.now_ns()
         if ahead_ns > AHEAD_NS:
             raise _Ahead(f"it is of {ahead_ns // 10**9} s after this machine's clock")
 
     def count_bad(self, topic: str) -> None:
-        """A row that could not be read."""
+        """Count a row that could not be read."""
         self._rows.labels(topic, "bad").inc()
 
     def in_maintenance(self, path: str, from_ns: int, to_ns: int) -> bool:
@@ -182,7 +182,7 @@ class Exporter:
         return path_state(path, now_ns, maintenance=self.in_maintenance(path.name, now_ns, now_ns + 1))
 
     def shown(self) -> list[Path]:
-        """The paths that have series now, by name; forgets those that nobody has told of for long."""
+        """Return the paths that have series now, by name; forget those without a row for a week."""
         with self.lock:
             now_ns = self.now_ns()
             for path in [p for p in self.paths.values() if not p.configured]:
@@ -197,7 +197,7 @@ class Exporter:
             return sorted(found, key=lambda path: path.name)
 
     def render(self) -> str:
-        """The paths' families in Prometheus' text format."""
+        """Return the paths' families in Prometheus' text format."""
         service = self.config.export.service_histogram
         with self.lock:
             shown = self.shown()
@@ -208,7 +208,7 @@ class Exporter:
             return metrics_text.join(pieces, [*self._of_now(shown), *self._active_events()])
 
     def _of_now(self, shown: list[Path]) -> list[str]:
-        """What the clock changes, too, and not rows alone."""
+        """Return the families that also change with the clock."""
         now_ns = self.now_ns()
         state, maintenance = CATALOGUE["path_state"], CATALOGUE["path_maintenance"]
         states, marks = [state.head], [maintenance.head]
@@ -221,7 +221,7 @@ class Exporter:
         return states + marks if shown else []
 
     def _active_events(self) -> list[str]:
-        """What goes on, and what was over so lately that a scrape may have missed it."""
+        """Return the events that go on, and those that ended so lately that a scrape may have missed them."""
         metric, now_ns = CATALOGUE["event_active"], self.now_ns()
         tail_ns = {"maintenance": 0}
         found = {
@@ -236,7 +236,7 @@ class Exporter:
         return [metric.head, *lines] if lines else []
 
     def _path(self, row: Named, routes: dict[str, int] | None = None) -> Path:
-        """Full where there is no room for it, or for what this row adds to it."""
+        """Return a row's path; raise Full if there is no memory left for it or for what the row adds."""
         path = self.paths.get(row["path"])
         if path is None:
             if len(self.paths) >= MAX_PATHS:
@@ -248,11 +248,11 @@ class Exporter:
 
 
 class _Ahead(Exception):  # noqa: N818 -- it names the row
-    """It tells of a time that is far from having come."""
+    """A row is of a time that has not come yet."""
 
 
 def _weight(event: Event) -> int:
-    """Of an event; patterns cost time with each path, and weigh so."""
+    """Return about how many bytes an event takes; patterns count for more, as each is tried on each path."""
     return 512 + len(event.text) + sum(1_024 + len(pattern) for pattern in event.paths)
 
 

@@ -1,4 +1,4 @@
-"""How much is kept of what comes from outside: bytes, about, by what they are of."""
+"""Bounds on the memory that data from outside may take."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any, Final
 _EACH: Final = 32  # for a value and its place
 
 
-class Full(Exception):  # noqa: N818 -- it is the room that is full
-    """There is no room for it; the text says for what."""
+class Full(Exception):  # noqa: N818 -- it is the memory that is full
+    """Something cannot be kept; the text names the bound."""
 
 
 class MemoryBound:
-    """So many bytes at most; who takes them anew gives back what it had."""
+    """At most so many bytes, reserved by key; reserving a key again replaces what it had."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
@@ -21,7 +21,7 @@ class MemoryBound:
         self.used_bytes = 0
 
     def reserve(self, key: Hashable, size: int) -> None:
-        """Full, and nothing changed, where that is too much."""
+        """Raises Full, and changes nothing, if that is too much."""
         used_bytes = self.used_bytes - self._taken.get(key, 0) + size
         if used_bytes > self._most_bytes:
             raise Full(f"{self._most_bytes >> 20} MiB are the most that are kept")
@@ -33,7 +33,7 @@ class MemoryBound:
 
 
 def weight(value: Any) -> int:
-    """Bytes that this JSON takes here, about."""
+    """Return about how many bytes a JSON value takes in memory."""
     if isinstance(value, str):
         return _EACH + (len(value) if value.isascii() else 4 * len(value))
     if isinstance(value, Mapping):

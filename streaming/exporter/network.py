@@ -1,4 +1,4 @@
-"""Routers, links and queues as the collectors' records tell them; the newest record of each wins."""
+"""Routers, links and queues, from the newest of the collectors' records of each."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class _Targets:
         self._of: dict[tuple[str, str], _Target] = {}
 
     def put(self, record: Telemetry, now_ns: int) -> None:
-        """Take a record; Full where there are too many targets, or rows."""
+        """Take a record; raises Full if there are too many targets or rows."""
         shown = _SHOWN.get(record.entity)
         if shown is None:
             return
@@ -93,7 +93,7 @@ class _Targets:
         target.at_ns, target.interval_ns = record.at_ns, record.interval_ns
 
     def forget(self, now_ns: int) -> None:
-        """Those that nobody has told of for long."""
+        """Forget the targets of which no record has come for 15 minutes."""
         for key in [k for k, target in self._of.items() if now_ns - target.at_ns > FORGET_NS]:
             for entity, table in self._of.pop(key).tables.items():
                 self._empty(key, entity, table)
@@ -110,7 +110,7 @@ class _Targets:
 
 
 class Network:
-    """Guarded by the exporter's lock."""
+    """All meshes and brokers; the exporter's lock guards it."""
 
     def __init__(self) -> None:
         self.memory: Final = MemoryBound(MAX_BYTES)
@@ -124,7 +124,7 @@ class Network:
         self._brokers.put(record, now_ns)
 
     def as_json(self, now_ns: int) -> Json:
-        """Routers, edges, brokers and queues, each with the moment it was last heard of."""
+        """Return routers, edges, brokers and queues, each with the time it was last heard of."""
         for targets in (self._routers, self._brokers):
             targets.forget(now_ns)
         meshes = [(mesh, target) for (mesh, name), target in self._routers.sorted() if not name]
@@ -215,7 +215,7 @@ def _edge(key: tuple[str, str, str], row: Json, of_mesh: _Target, links_out: _Li
 
 
 def _slim(row: Json, shown: dict[str, type]) -> Json:
-    """What is shown of it, no longer than it is shown; the record was checked when it was read."""
+    """Return the fields that are shown, cut to the length that is shown; decoding has checked the record."""
     found: Json = {}
     for name, kind in shown.items():
         value = row.get(name)

@@ -1,4 +1,4 @@
-"""What the live page and the terminal show, as JSON: all durations and moments in seconds."""
+"""What the live page and the terminal show, as JSON; all durations and times are in seconds."""
 
 from __future__ import annotations
 
@@ -15,13 +15,17 @@ from streaming.states import WORST_FIRST
 
 VERSION: Final = 1
 EVENTS_SHOWN: Final = 20
+_STATES: Final = [
+    {"word": state.word, "rule": state.rule, "rank": state.rank, "colour": state.colour}
+    for state in WORST_FIRST
+]
 BESIDE: Final = ("late", "duplicate", "redelivered", "reordered", "foreign", "unexpected", "negative")
 
 Json = dict[str, Any]
 
 
 def snapshot(exporter: Exporter, not_ready: str | None = None) -> Json:
-    """Everything there is to show now; `not_ready` is why the counters may be behind."""
+    """Return everything there is to show now; `not_ready` says why the counters may be behind."""
     with exporter.lock:
         now_ns = exporter.now_ns()
         return {
@@ -30,7 +34,7 @@ def snapshot(exporter: Exporter, not_ready: str | None = None) -> Json:
             "now_seconds": now_ns / 1e9,
             "not_ready": not_ready,
             "classes": CLASSES,
-            "states": [state._asdict() for state in WORST_FIRST],
+            "states": _STATES,
             "paths": [_path(exporter, path, now_ns) for path in exporter.shown()],
             "events": [
                 {
@@ -47,7 +51,7 @@ def snapshot(exporter: Exporter, not_ready: str | None = None) -> Json:
 
 
 def _told_once(events: Iterable[Event]) -> list[Event]:
-    """Without what was told of a beginning, once the same has been told with its end."""
+    """Return the events without those that were told again with their end."""
     ended = {(event.at_ns, event.kind, event.paths) for event in events if event.until_ns is not None}
     return [e for e in events if e.until_ns is not None or (e.at_ns, e.kind, e.paths) not in ended]
 
@@ -98,7 +102,7 @@ def _seconds(ns: int | None) -> float | None:
 
 
 def _response(live: LiveRow | None, window: WindowRow | None) -> Json | None:
-    """The newest percentiles there are; `at_least` names those that messages under way may still raise."""
+    """Return the newest percentiles; `at_least` names those that messages under way may still raise."""
     if live and live["response"]:
         found: Json = {name: ns / 1e9 for name, ns in live["response"].items()}
         return {**found, "at_least": live["lower_bound"], "live": True}
@@ -138,6 +142,6 @@ def _latency(latency: Latency | None) -> Json | None:
 
 
 def _spark(point: Point) -> float | None:
-    """The p99, or the maximum of a window with too few messages for one; to the microsecond."""
+    """Return the p99, or the maximum of a window with too few messages for one, to the microsecond."""
     ns = point.p99_ns if point.p99_ns is not None else point.max_ns
     return None if ns is None else round(ns / 1e9, 6)

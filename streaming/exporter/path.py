@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -21,7 +21,7 @@ RATE_OVER_NS: Final = 1_000_000_000  # the beginning of a window is too short to
 
 
 class Labels(NamedTuple):
-    """Of `path_info`."""
+    """The labels of `path_info`."""
 
     mesh: str
     address: str = ""
@@ -32,7 +32,7 @@ class Labels(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A final window in the sparkline; None where no message gave a percentile."""
+    """A final window in the history; None where too few messages came for a percentile."""
 
     end_ns: int
     p50_ns: int | None
@@ -43,9 +43,16 @@ class Point(NamedTuple):
     missed: tuple[int, ...]  # received after the bound, by objective of latency
 
 
+class RecentCounts(NamedTuple):
+    """What the final windows of the last minute count together, as `Point` has it of each."""
+
+    classes: Mapping[str, int]
+    missed: tuple[int, ...]
+
+
 @dataclass(slots=True)
 class Path:
-    """A path with everything that is shown of it; changed by `Exporter` alone."""
+    """A path with everything that is shown of it; only `Exporter` changes it."""
 
     name: str
     labels: Labels
@@ -59,6 +66,7 @@ class Path:
     rate: float | None = None  # messages sent a second, lately
     chunks: list[str] | None = None  # rendered families, until a row comes
     state_by_rows: PathState | None = None  # until a row comes
+    _recent_counts: RecentCounts | None = None  # until a row of a window comes
 
     def touch(self, now_ns: int) -> None:
         """Take note of a row that came, and drop what was made of those before."""
@@ -66,8 +74,9 @@ class Path:
         self.chunks = self.state_by_rows = None
 
     def show(self, row: WindowRow) -> None:
-        """Take a row that was counted: a new window, or a revision of one that may still be on show."""
+        """Take a row that was counted: of a new window, or a revision of one that may still be shown."""
         point = _point(row, self.objectives)
+        self._recent_counts = None
         for index in reversed(range(len(self.history))):
             if self.history[index].end_ns == point.end_ns:
                 self.history[index] = point
@@ -93,8 +102,19 @@ class Path:
         since_ns = self.history[-1].end_ns - RECENT_SECONDS * 10**9
         return [point for point in self.history if point.end_ns > since_ns]
 
+    def recent_counts(self) -> RecentCounts:
+        """Return what the recent windows count; it is kept until the next of them comes."""
+        if self._recent_counts is None:
+            points = self.recent()
+            classes = Counter[str]()
+            for point in points:
+                classes.update(point.classes)
+            missed = tuple(map(sum, zip(*(point.missed for point in points), strict=True)))
+            self._recent_counts = RecentCounts(classes, missed)
+        return self._recent_counts
+
     def weight(self, row: Named, routes: Mapping[str, int] | None = None) -> int:
-        """Bytes that it takes, about, once it has this row: its series repeat its names in each line."""
+        """Return about how many bytes it takes with this row; its series repeat its names in each line."""
         names = weight(row["path"]) + weight(row["mesh"])
         labels = weight([row["address"], row["source"], row["target"]])
         if routes is None:
@@ -103,7 +123,7 @@ class Path:
         return _BYTES + _LINES * names + labels + weight(routes) + weight(moves)
 
     def relabel(self, row: WindowRow | LiveRow) -> None:
-        """Addresses and end points are as the data says; how messages get there is as the config says."""
+        """Take addresses and end points from the data; `via` stays as configured."""
         settlement = "presettled" if row["presettled"] else "acknowledged"
         self.labels = Labels(
             row["mesh"], row["address"], row["source"], row["target"], self.labels.via, settlement
@@ -115,7 +135,7 @@ class Path:
 
     @property
     def outage_ns(self) -> int:
-        """Nothing delivered for so long, by the path's own time: a halted pipeline is no outage.
+        """For how long nothing was delivered, by the path's own time: a halted pipeline is no outage.
 
         Final windows tell it exactly, but a settle time later; until then the missing messages do.
         """
@@ -131,7 +151,7 @@ class Path:
 
 
 def slim_window(row: WindowRow) -> WindowRow:
-    """What is shown needs no histograms and no members, and they are most of a row."""
+    """Return the row without histograms and members, which are most of it and are not shown."""
     slim: WindowRow = {**row, "members": [], "slowest": None}
     for basis in ("response", "service"):
         latency = row["response"] if basis == "response" else row["service"]
@@ -141,7 +161,7 @@ def slim_window(row: WindowRow) -> WindowRow:
 
 
 def slim_live(row: LiveRow) -> LiveRow:
-    """Of its ends counts who has no link, and how far those of a role have measured: four are enough."""
+    """Return the row with one end for each role and link state, the one that is furthest behind."""
     kept: dict[tuple[str, str], LiveEnd] = {}
     for end in row["ends"]:
         key = end["role"], end["link"]

@@ -1,4 +1,4 @@
-"""One path's counters: exact over repeats, replays and revisions, from final rows alone."""
+"""One path's counters, made of final rows: exact whatever is repeated, replayed or revised."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PLAIN: Final = (
 
 
 class Epoch(NamedTuple):
-    """From this window on the path was counted under these rules: only their revisions concern it."""
+    """From this window on the path was counted under these rules; revisions made by others are left out."""
 
     from_ns: int
     rules: str
@@ -42,7 +42,7 @@ class Revised(NamedTuple):
 
 @dataclass(slots=True)
 class Histogram:
-    """Counts at or below each bound of the catalogue, all, and the sum."""
+    """How many latencies are at or below each bound of the catalogue, how many there are, and their sum."""
 
     at_or_below: list[int] = field(default_factory=lambda: [0] * len(BUCKETS_NS))
     count: int = 0
@@ -50,7 +50,7 @@ class Histogram:
 
 
 def zeros() -> dict[str, int]:
-    """Every class and reason is there from 0 on, else the first loss would be no increase."""
+    """Return all counters at 0: the first loss has to be an increase of something."""
     keys = [
         *PLAIN,
         *(f"class.{name}" for name in CLASSES),
@@ -63,10 +63,10 @@ def zeros() -> dict[str, int]:
 
 @dataclass(slots=True)
 class PathCounters:
-    """What is counted of a path, and what has been counted already.
+    """A path's counters, and which rows they have counted.
 
-    Revision 0 comes in window order, so a high-water mark tells repeats. Revisions are told by their number,
-    for as long as they may still come: `keep_ns` of send time.
+    Revision 0 comes in window order: rows below a high-water mark are repeats. Later revisions are known by
+    their number, for as long as they may come: `keep_ns` of send time.
     """
 
     keep_ns: int
@@ -80,13 +80,13 @@ class PathCounters:
     budgets: dict[str, ErrorBudget] = field(default_factory=dict)  # by objective
 
     def apply(self, row: WindowRow, objectives: Sequence[Objective], *, maintenance: bool) -> Result:
-        """Count a row once; `maintenance` keeps it out of the objectives."""
+        """Count a row once; in maintenance its messages do not count for objectives."""
         if row["revision"] == 0:
             return self._count(row, objectives, maintenance=maintenance)
         return self._revise(row)
 
     def messages_in_class(self, name: str) -> int:
-        """Messages that are in a class now: as counted first, with what revisions moved."""
+        """Return how many messages are in a class now: as counted first, with what revisions moved."""
         moved = {key.removeprefix("moved."): n for key, n in self.counts.items() if key.startswith("moved.")}
         came = sum(n for move, n in moved.items() if move.endswith(f">{name}"))
         went = sum(n for move, n in moved.items() if move.startswith(f"{name}>"))
@@ -159,7 +159,7 @@ class PathCounters:
         return "used"
 
     def _counted(self, row: WindowRow) -> bool:
-        """Whether this window's revision 0 is in the counters, under these rules."""
+        """Return whether the counters have this window's revision 0, made by the same rules."""
         start_ns = row["window_start_ns"]
         if self.since_ns is None or self.high_ns is None or not self.since_ns <= start_ns < self.high_ns:
             return False

@@ -43,16 +43,17 @@ def path_state(path: Path, now_ns: int, *, maintenance: bool) -> PathState:
 
 def _state_by_rows(path: Path) -> PathState:
     """Return what the newest rows say, whatever the time is."""
-    for state in STATES:
-        if state.word in _REASONS and (reason := _REASONS[state.word](path)):
+    for state, reason_of in _RULES:
+        if reason := reason_of(path):
             return PathState(state, reason)
-    return PathState(BY_WORD["ok"], "")
+    return _OK
 
 
 def _outage(path: Path) -> str:
-    if path.outage_ns < OUTAGE_SECONDS * _SECOND_NS:
+    outage_ns = path.outage_ns
+    if outage_ns < OUTAGE_SECONDS * _SECOND_NS:
         return ""
-    return f"nothing delivered for {duration(path.outage_ns)}{_detached(path)}"
+    return f"nothing delivered for {duration(outage_ns)}{_detached(path)}"
 
 
 def _behind(path: Path) -> str:
@@ -69,7 +70,7 @@ def _counted(name: Class) -> Callable[[Path], str]:
     """Return the rule of a state that messages of this class make."""
 
     def reason(path: Path) -> str:
-        count = sum(point.classes.get(name, 0) for point in path.recent())
+        count = path.recent_counts().classes[name]
         return f"{count} {name} in the last minute" if count else ""
 
     return reason
@@ -80,10 +81,9 @@ def _slow(path: Path) -> str:
     bounded = [objective for objective in path.objectives if objective.bound_ns is not None]
     if not bounded:
         return ""
-    points = path.recent()
-    received = sum(point.classes.get("received", 0) for point in points)
-    for index, objective in enumerate(bounded):
-        missed = sum(point.missed[index] for point in points)
+    classes, all_missed = path.recent_counts()
+    received = classes["received"]
+    for objective, missed in zip(bounded, all_missed, strict=False):  # there may be no window yet
         allowed = _allowed(objective, received)
         if missed > allowed:
             bound = f"{(objective.bound_ns or 0) / 1e6:g} ms"
@@ -103,14 +103,14 @@ def _detached(path: Path) -> str:
     return "".join(f", {role} detached" for role in roles)
 
 
-# By word, the reason, or nothing where the rule does not hold. The order is that of the table.
+# By word, the reason, or nothing where the rule does not hold.
 _REASONS: Final[dict[str, Callable[[Path], str]]] = {
     "outage": _outage,
-    "losing": _counted("lost"),
     "behind": _behind,
     "suspect": _suspect,
-    "refused": _counted("refused"),
-    "blind": _counted("unobserved"),
     "slow": _slow,
+    **{state.word: _counted(state.counts) for state in STATES if state.counts is not None},
 }
 WORDS_BY_ROWS: Final = _REASONS.keys()
+_RULES: Final = tuple((state, _REASONS[state.word]) for state in STATES if state.word in _REASONS)
+_OK: Final = PathState(BY_WORD["ok"], "")

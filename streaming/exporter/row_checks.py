@@ -1,4 +1,4 @@
-"""The books of a window: what must hold for each row, whatever happened in the network."""
+"""What must hold for the figures of each row, whatever happened in the network."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from streaming.exporter.path_counters import PLAIN
 
 
 def faults(row: WindowRow) -> list[str]:
-    """What does not add up in this row, a text each; nothing, always, is what is expected.
+    """Return what does not add up in this row, in words; a list with entries is a fault of the accounting.
 
-    ValueError where a histogram cannot be read.
+    Raises ValueError if a histogram cannot be read.
     """
     classes = row["classes"]
     received = classes.get("received", 0)
@@ -43,13 +43,13 @@ def faults(row: WindowRow) -> list[str]:
 
 
 def _counts(row: WindowRow) -> dict[str, int]:
-    """All that is counted, by name."""
+    """Return all counts of the row by name."""
     plain: dict[str, int] = {name: row[name] for name in PLAIN}
     return plain | {str(name): n for name, n in row["classes"].items()} | row["unsent"]
 
 
 def _before_moves(row: WindowRow) -> list[str]:
-    """Moves lead from revision 0, whose classes cannot have been negative."""
+    """Return the classes of revision 0 that the moves would make negative."""
     before = {str(name): count for name, count in row["classes"].items()}
     for move, count in row["moves"].items():
         source, _, target = move.partition(">")

@@ -1,4 +1,4 @@
-"""The exporter's state file: counters and the offsets that they are of, written together or not at all."""
+"""The exporter's state file: counters, and the offsets up to which they count, written as one."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class NewerState(Exception):  # noqa: N818 -- it is the state that is newer
 
 @dataclass(frozen=True, slots=True)
 class StateFile:
-    """Where the state is kept; `prefix` says of which topics."""
+    """The file of an exporter that reads the topics with this prefix."""
 
     file: FilePath
     prefix: str
 
     def save(self, exporter: Exporter, offsets: Offsets) -> None:
-        """Replace the file; OSError where that cannot be done."""
+        """Replace the file; raises OSError if that fails."""
         with exporter.lock:
             paths = {name: _dump(path) for name, path in exporter.paths.items() if path.seen_ns is not None}
             value = {"v": VERSION, "prefix": self.prefix, "offsets": offsets, "paths": paths}
@@ -45,13 +45,16 @@ class StateFile:
         replace(self.file, data)
 
     def try_out(self) -> None:
-        """OSError where it could not be saved."""
+        """Raises OSError if the file could not be saved."""
         trial = self.file.with_suffix(".trial")
         replace(trial, b"")
         trial.unlink()
 
     def load(self, exporter: Exporter) -> Offsets | None:
-        """Fill a new exporter, and tell where to read on; None where there is no state yet."""
+        """Fill a new exporter and return where to read on, or None if there is no file yet.
+
+        Raises DamagedState or NewerState, and leaves the exporter empty, if the file cannot be used.
+        """
         try:
             data = self.file.read_bytes()
         except FileNotFoundError:
@@ -104,7 +107,7 @@ def _dump(path: Path) -> dict[str, Any]:
 
 
 def _whole(check: Callable[[Any], T], row: Any) -> T | None:
-    """The row; None where there is none, or one that an earlier version took and nobody would today."""
+    """Return the row, or None if there is none or an earlier version took what is refused today."""
     try:
         return None if row is None else check(row)
     except ValueError:

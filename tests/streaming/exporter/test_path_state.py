@@ -10,6 +10,7 @@ from made_rows import LENGTH, SECOND, START, live, window
 
 from collectors.contract.events import Event
 from collectors.contract.telemetry import Telemetry
+from collectors.contract.window_rows import CLASSES
 from streaming.exporter import path_state
 from streaming.exporter.page_data import snapshot
 from streaming.states import BY_WORD, STATES
@@ -122,6 +123,7 @@ def test_each_state_of_the_table_can_be_told() -> None:
     """A state that nothing evaluates would stand in all legends and never be seen."""
     by_time = {"maintenance", "waiting", "silent", "ok"}
     assert path_state.WORDS_BY_ROWS | by_time == BY_WORD.keys()
+    assert {state.counts for state in STATES} == {*CLASSES, None} - {"received"}
     assert len({state.rank for state in STATES}) == len(STATES)
 
 

@@ -1,7 +1,8 @@
-"""The reference page of the metrics, made from the catalogue: `python -m dashboards.reference` writes it."""
+"""The reference of metrics and states: `python -m dashboards.reference` writes it, and the runbook's table."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -10,6 +11,8 @@ from collectors.contract.metrics import CATALOGUE, LATENCY_BUCKETS_SECONDS, Metr
 from streaming.states import WORST_FIRST
 
 FILE: Final = Path(__file__).with_name("METRICS.md")
+RUNBOOK: Final = Path(__file__).with_name("RUNBOOK.md")
+_STATES_IN_TEXT: Final = re.compile(r"\| value \| state \|[^\n]*\n(?:\|[^\n]*\n)*")
 _UNITS: Final = ("seconds", "bytes", "messages", "ratio", "deliveries", "objects", "records", "rows")
 _HEAD: Final = """\
 # Metrics
@@ -75,5 +78,11 @@ def _sections() -> Iterator[str]:
                 yield f"| {' | '.join(cells)} |\n"
 
 
+def runbook() -> str:
+    """Return the runbook with the table of states as it is now."""
+    return _STATES_IN_TEXT.sub(lambda _: states(), RUNBOOK.read_text(encoding="utf-8"))
+
+
 if __name__ == "__main__":
     FILE.write_text(page(), encoding="utf-8")
+    RUNBOOK.write_text(runbook(), encoding="utf-8")

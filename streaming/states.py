@@ -30,7 +30,7 @@ class State(NamedTuple):
     counts: Class | None = None  # messages of this class in the recent windows make the state
 
 
-class PathState(NamedTuple):
+class Diagnosis(NamedTuple):
     """The state that a path is in, and why."""
 
     state: State

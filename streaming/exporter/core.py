@@ -25,8 +25,8 @@ from streaming.exporter.network import Network
 from streaming.exporter.objectives import objectives
 from streaming.exporter.path import Labels, Path
 from streaming.exporter.path_counters import BASES, PathCounters, Result
-from streaming.exporter.path_state import path_state
-from streaming.states import PathState
+from streaming.exporter.path_state import diagnose
+from streaming.states import Diagnosis
 
 _log: Final = logging.getLogger("inflight.exporter")
 
@@ -177,9 +177,9 @@ class Exporter:
             for event in self.events
         )
 
-    def state(self, path: Path, now_ns: int) -> PathState:
-        """Return the path's state: page, terminal and Prometheus all have it from here."""
-        return path_state(path, now_ns, maintenance=self.in_maintenance(path.name, now_ns, now_ns + 1))
+    def diagnose(self, path: Path, now_ns: int) -> Diagnosis:
+        """Return the path's state and the reason: page, terminal and Prometheus have them from here."""
+        return diagnose(path, now_ns, maintenance=self.in_maintenance(path.name, now_ns, now_ns + 1))
 
     def shown(self) -> list[Path]:
         """Return the paths that have series now, by name; forget those without a row for a week."""
@@ -215,7 +215,7 @@ class Exporter:
         for path in shown:
             labels = f'mesh="{quote(path.labels.mesh)}",path="{quote(path.name)}"'
             marked = self.in_maintenance(path.name, now_ns, now_ns + 1)
-            found = path_state(path, now_ns, maintenance=marked)
+            found = diagnose(path, now_ns, maintenance=marked)
             states.append(f"{state.full_name}{{{labels}}} {found.state.rank}\n")
             marks.append(f"{maintenance.full_name}{{{labels}}} {int(marked)}\n")
         return states + marks if shown else []

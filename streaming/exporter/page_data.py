@@ -57,7 +57,7 @@ def _told_once(events: Iterable[Event]) -> list[Event]:
 
 
 def _path(exporter: Exporter, path: Path, now_ns: int) -> Json:
-    state, reason = exporter.state(path, now_ns)
+    state, reason = exporter.diagnose(path, now_ns)
     counts, live, window = path.counters.counts, path.live, path.window
     return {
         "name": path.name,

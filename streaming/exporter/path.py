@@ -12,7 +12,7 @@ from streaming.exporter.decoded_histogram import cumulative
 from streaming.exporter.memory_bounds import weight
 from streaming.exporter.objectives import Objective
 from streaming.exporter.path_counters import PathCounters
-from streaming.states import RECENT_SECONDS, PathState
+from streaming.states import RECENT_SECONDS, Diagnosis
 
 HISTORY: Final = 60  # windows that a sparkline shows
 _BYTES: Final = 8_192  # of a path with counters, history and figures
@@ -65,13 +65,13 @@ class Path:
     history: deque[Point] = field(default_factory=lambda: deque(maxlen=HISTORY))
     rate: float | None = None  # messages sent a second, lately
     chunks: list[str] | None = None  # rendered families, until a row comes
-    state_by_rows: PathState | None = None  # until a row comes
+    diagnosis: Diagnosis | None = None  # until a row comes
     _recent_counts: RecentCounts | None = None  # until a row of a window comes
 
     def touch(self, now_ns: int) -> None:
         """Take note of a row that came, and drop what was made of those before."""
         self.seen_ns = now_ns
-        self.chunks = self.state_by_rows = None
+        self.chunks = self.diagnosis = None
 
     def show(self, row: WindowRow) -> None:
         """Take a row that was counted: of a new window, or a revision of one that may still be shown."""

@@ -15,37 +15,37 @@ from streaming.states import (
     OUTAGE_SECONDS,
     SILENT_SECONDS,
     STATES,
-    PathState,
+    Diagnosis,
 )
 from streaming.wording import duration
 
 _SECOND_NS: Final = 10**9
 
 
-def path_state(path: Path, now_ns: int, *, maintenance: bool) -> PathState:
+def diagnose(path: Path, now_ns: int, *, maintenance: bool) -> Diagnosis:
     """Return the first state of the table whose rule holds, with the reason.
 
     In maintenance the reason tells the state that the path would be in otherwise.
     """
     if maintenance:
-        other, reason = path_state(path, now_ns, maintenance=False)
+        other, reason = diagnose(path, now_ns, maintenance=False)
         hidden = ": ".join(filter(None, (other.word, reason)))
-        return PathState(BY_WORD["maintenance"], "" if other.word == "ok" else hidden)
+        return Diagnosis(BY_WORD["maintenance"], "" if other.word == "ok" else hidden)
     if path.seen_ns is None:
-        return PathState(BY_WORD["waiting"], "no data yet")
+        return Diagnosis(BY_WORD["waiting"], "no data yet")
     quiet_ns = now_ns - path.seen_ns
     if quiet_ns > SILENT_SECONDS * _SECOND_NS:
-        return PathState(BY_WORD["silent"], f"no data for {duration(quiet_ns)}")
-    if path.state_by_rows is None:
-        path.state_by_rows = _state_by_rows(path)
-    return path.state_by_rows
+        return Diagnosis(BY_WORD["silent"], f"no data for {duration(quiet_ns)}")
+    if path.diagnosis is None:
+        path.diagnosis = _diagnose_by_rows(path)
+    return path.diagnosis
 
 
-def _state_by_rows(path: Path) -> PathState:
+def _diagnose_by_rows(path: Path) -> Diagnosis:
     """Return what the newest rows say, whatever the time is."""
     for state, reason_of in _RULES:
         if reason := reason_of(path):
-            return PathState(state, reason)
+            return Diagnosis(state, reason)
     return _OK
 
 
@@ -113,4 +113,4 @@ _REASONS: Final[dict[str, Callable[[Path], str]]] = {
 }
 WORDS_BY_ROWS: Final = _REASONS.keys()
 _RULES: Final = tuple((state, _REASONS[state.word]) for state in STATES if state.word in _REASONS)
-_OK: Final = PathState(BY_WORD["ok"], "")
+_OK: Final = Diagnosis(BY_WORD["ok"], "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collectors.contract.metrics import CATALOGUE
-from dashboards.reference import FILE, page, states, unit
+from dashboards.reference import FILE, RUNBOOK, page, runbook, states, unit
 
 
 def test_the_committed_page_is_current() -> None:
@@ -31,4 +31,6 @@ def test_units_are_read_from_names() -> None:
 
 def test_the_runbook_tells_the_states() -> None:
     """Who is woken reads there what the words mean: the table is the one of the reference."""
-    assert states() in FILE.with_name("RUNBOOK.md").read_text(encoding="utf-8")
+    text = RUNBOOK.read_text(encoding="utf-8")
+    assert states() in text
+    assert runbook() == text

@@ -1,4 +1,4 @@
-"""The reference of metrics and states: `python -m dashboards.reference` writes it, and the runbook's table."""
+"""The reference of metrics and states, which `python -m dashboards.reference` writes."""
 
 from __future__ import annotations
 

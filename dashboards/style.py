@@ -260,7 +260,7 @@ def state_timeline_panel(
         # By the words: the legend would tell ranges of numbers otherwise.
         .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.PALETTE_CLASSIC))
         .merge_values(True)
-        .show_value(common_models.VisibilityMode.NEVER)
+        .show_value(common_models.VisibilityMode.AUTO)
         .row_height(0.8)
         .fill_opacity(80)
         .line_width(0)

@@ -23,7 +23,7 @@ def panel(
         **labels,
         "Value #left": "Budget left",
         "Value #used": "Used up",
-        "Value #since": "Overspent since",
+        "Value #since": "Since",
     }
     made = style.table_panel(
         title,
@@ -54,6 +54,4 @@ def panel(
         thresholds=style.thresholds(((None, style.GREEN), (1, style.RED))),
         custom__cellOptions={"type": "color-text"},
     )
-    return override(
-        made, "Overspent since", unit="dateTimeAsIsoNoDateIfToday", mappings=style.mappings(_NEVER)
-    )
+    return override(made, "Since", unit="dateTimeAsIsoNoDateIfToday", mappings=style.mappings(_NEVER))

@@ -133,8 +133,8 @@ def _budget_left(path: Path) -> Iterator[Sample]:
 def _overspent_since(path: Path) -> Iterator[Sample]:
     for slo in path.objectives:
         budget = path.counters.budgets.get(slo.name)
-        since_ns = budget.overspent_since_ns if budget is not None else None
-        yield f',slo="{quote(slo.name)}"', 0 if since_ns is None else since_ns / 1e9
+        since_ns = (budget and budget.overspent_since_ns) or 0
+        yield f',slo="{quote(slo.name)}"', since_ns / 1e9 if since_ns else 0
 
 
 SAMPLES: Final[dict[str, Samples]] = {

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from collectors.contract.window_rows import Class, Latency, LiveEnd, LiveRow, Named, WindowRow
+from collectors.contract.window_rows import CLASSES, Class, Latency, LiveEnd, LiveRow, Named, WindowRow
 from streaming.exporter.decoded_histogram import cumulative
 from streaming.exporter.memory_bounds import weight
 from streaming.exporter.objectives import Objective
@@ -46,7 +46,7 @@ class Point(NamedTuple):
 class RecentCounts(NamedTuple):
     """What the final windows of the last minute count together, as `Point` has it of each."""
 
-    classes: Mapping[str, int]
+    classes: Mapping[Class, int]
     missed: tuple[int, ...]
 
 
@@ -75,7 +75,9 @@ class Path:
 
     def show(self, row: WindowRow) -> None:
         """Take a row that was counted: of a new window, or a revision of one that may still be shown."""
-        point = _point(row, self.objectives)
+        bounds_ns = [slo.bound_ns for slo in self.objectives if slo.bound_ns is not None]
+        missed = _missed(row["response"], bounds_ns) if row["revision"] else self.counters.missed
+        point = _point(row, missed)
         self._recent_counts = None
         for index in reversed(range(len(self.history))):
             if self.history[index].end_ns == point.end_ns:
@@ -106,9 +108,7 @@ class Path:
         """Return what the recent windows count; it is kept until the next of them comes."""
         if self._recent_counts is None:
             points = self.recent()
-            classes = Counter[str]()
-            for point in points:
-                classes.update(point.classes)
+            classes = {name: sum(point.classes.get(name, 0) for point in points) for name in CLASSES}
             missed = tuple(map(sum, zip(*(point.missed for point in points), strict=True)))
             self._recent_counts = RecentCounts(classes, missed)
         return self._recent_counts
@@ -170,7 +170,7 @@ def slim_live(row: LiveRow) -> LiveRow:
     return {**row, "ends": list(kept.values())}
 
 
-def _point(row: WindowRow, objectives: Sequence[Objective]) -> Point:
+def _point(row: WindowRow, missed: tuple[int, ...]) -> Point:
     response = row["response"]
     percentiles = response["percentiles"] if response else {}
     return Point(
@@ -180,13 +180,13 @@ def _point(row: WindowRow, objectives: Sequence[Objective]) -> Point:
         max_ns=response["max_ns"] if response else None,
         sent=row["sent"],
         classes=row["classes"],
-        missed=_missed(response, [slo.bound_ns for slo in objectives if slo.bound_ns is not None]),
+        missed=missed,
     )
 
 
 def _missed(response: Latency | None, bounds_ns: Sequence[int]) -> tuple[int, ...]:
     """Return how many were received after each bound."""
-    if not bounds_ns or response is None or not response["count"]:
+    if not bounds_ns or response is None or response["max_ns"] <= min(bounds_ns):
         return (0,) * len(bounds_ns)
     received = cumulative(response["hdr"])
     return tuple(received.total - within for within in received.at_or_below(bounds_ns))

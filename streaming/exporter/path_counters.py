@@ -78,6 +78,9 @@ class PathCounters:
     epochs: list[Epoch] = field(default_factory=list)
     revised: dict[int, Revised] = field(default_factory=dict)  # by window start
     budgets: dict[str, ErrorBudget] = field(default_factory=dict)  # by objective
+    missed: tuple[
+        int, ...
+    ] = ()  # of the window counted last: received after the bound, by objective with one
 
     def apply(self, row: WindowRow, objectives: Sequence[Objective], *, maintenance: bool) -> Result:
         """Count a row once; in maintenance its messages do not count for objectives."""
@@ -116,8 +119,11 @@ class PathCounters:
         counts["windows.complete" if row["complete"] else "windows.incomplete"] += 1
         for basis in self.bases:
             self._observe(basis, latencies[basis], below[basis])
+        within_bounds = below["response"][len(BUCKETS_NS) :]
+        received = latencies["response"]["count"] if latencies["response"] else 0
+        self.missed = tuple(received - within for within in within_bounds)
         if not maintenance:
-            within = dict(zip((s.name for s in slos), below["response"][len(BUCKETS_NS) :], strict=True))
+            within = dict(zip((s.name for s in slos), within_bounds, strict=True))
             for slo in objectives:
                 self._count_objective(row, slo, within.get(slo.name, row["classes"].get("received", 0)))
         self._forget()
@@ -126,10 +132,13 @@ class PathCounters:
     def _count_objective(self, row: WindowRow, slo: Objective, good: int) -> None:
         counts, start_ns = self.counts, row["window_start_ns"]
         total_key, good_key = f"slo.{slo.name}.total", f"slo.{slo.name}.good"
-        budget = self.budgets.setdefault(slo.name, ErrorBudget())
-        budget.begin(start_ns, counts.get(total_key, 0), counts.get(good_key, 0))
-        _add(counts, total_key, row["sent"] - row["classes"].get("unobserved", 0))
-        _add(counts, good_key, good)
+        total_before, good_before = counts.get(total_key, 0), counts.get(good_key, 0)
+        counts[total_key] = total_before + row["sent"] - row["classes"].get("unobserved", 0)
+        counts[good_key] = good_before + good
+        budget = self.budgets.get(slo.name)
+        if budget is None:
+            budget = self.budgets[slo.name] = ErrorBudget()
+        budget.begin(start_ns, total_before, good_before)
         budget.end(start_ns, counts[total_key], counts[good_key], slo.ratio)
 
     def _observe(self, basis: str, latency: Latency | None, below: Sequence[int]) -> None:

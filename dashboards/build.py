@@ -22,7 +22,7 @@ _BOARDS: Final = {
 
 
 def dashboards() -> dict[str, dict[str, Any]]:
-    """Name → dashboard, as Grafana takes it."""
+    """Return the dashboards by name, as Grafana takes them."""
     return {
         name: _finish(json.loads(JSONEncoder().encode(build().build()))) for name, build in _BOARDS.items()
     }
@@ -50,7 +50,7 @@ def text(board: dict[str, Any]) -> str:
 
 
 def write(folder: Path = FOLDER) -> list[Path]:
-    """Write all of them; returns the files that changed."""
+    """Write all of them and return the files that changed."""
     folder.mkdir(parents=True, exist_ok=True)
     changed = []
     for name, board in dashboards().items():

@@ -1,4 +1,4 @@
-"""What was done to the network on purpose, as lines for people: faults, maintenance, deployments."""
+"""Events of the network (faults, maintenance, deployments) as lines for people."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from streaming.wording import seconds
+from streaming.wording import duration
 
 SHOWN: Final = 3
 _OLD_SECONDS: Final = 3600.0
@@ -15,19 +15,19 @@ _DAY_SECONDS: Final = 86_400.0
 Json = dict[str, Any]
 
 
-class Happened(NamedTuple):
-    """A line, and whether it is still going on."""
+class EventLine(NamedTuple):
+    """A line, and whether the event is going on."""
 
     now: bool
     line: str
 
 
-def happened(state: Json) -> list[Happened]:
-    """What goes on, then what was or will be within an hour, the newest first; a few at most."""
+def event_lines(state: Json) -> list[EventLine]:
+    """Return three lines at most: what goes on, then what is within an hour, each the newest first."""
     now = state["now_seconds"]
     found = [event for event in state["events"] if _is_near(event, now)]
     found.sort(key=lambda event: (_goes_on(event, now), event["at_seconds"]), reverse=True)
-    return [Happened(_goes_on(event, now), "".join(_parts(event, now))) for event in found[:SHOWN]]
+    return [EventLine(_goes_on(event, now), "".join(_parts(event, now))) for event in found[:SHOWN]]
 
 
 def _goes_on(event: Json, now: float) -> bool:
@@ -44,11 +44,11 @@ def _parts(event: Json, now: float) -> Iterator[str]:
     at, until = event["at_seconds"], event["until_seconds"]
     yield event["kind"]
     if _goes_on(event, now):
-        yield f" now, until {_moment(until, now)}"
+        yield f" now, until {moment(until, now)}"
     elif at > now:
-        yield f" from {_moment(at, now)}"
+        yield f" from {moment(at, now)}"
     else:
-        yield f" {seconds(round((now - at) * 1e9))} ago"
+        yield f" {duration(round((now - at) * 1e9))} ago"
     if until is not None and until <= now:
         yield f", for {_lasted(until - at)}"
     if event["paths"]:
@@ -56,11 +56,11 @@ def _parts(event: Json, now: float) -> Iterator[str]:
     yield f": {event['text']}"
 
 
-def _lasted(duration: float) -> str:
-    """To the nearest second: cut off, it would contradict what people write of it."""
-    return seconds(round(duration) * 10**9 if duration >= 1 else round(duration * 1e9))
+def _lasted(seconds: float) -> str:
+    """Round to the nearest second: cut off, it would contradict what people write in the event."""
+    return duration(round(seconds) * 10**9 if seconds >= 1 else round(seconds * 1e9))
 
 
-def _moment(at: float, now: float) -> str:
-    """By the clock of whoever looks."""
-    return time.strftime("%H:%M:%S" if abs(at - now) < _DAY_SECONDS else "%d %b %H:%M", time.localtime(at))
+def moment(at: float, now: float, today: str = "%H:%M:%S") -> str:
+    """Return a time in the local time zone, with its date if it is more than a day away."""
+    return time.strftime(today if abs(at - now) < _DAY_SECONDS else "%d %b %H:%M", time.localtime(at))

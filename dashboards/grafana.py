@@ -57,7 +57,7 @@ class Grafana:
         )
 
     def _ask(self, what: str, method: str, path: str, body: object = None, **headers: str) -> Any:
-        """`what` is being done, for the error's text."""
+        """Call the API; `what` is being done, for the error's text."""
         try:
             call = getattr(self._face.api, method)
             return _in_time(lambda: call(path, json=body, headers=headers or None))
@@ -97,7 +97,7 @@ class Grafana:
             raise GrafanaError(f"{what}: {self.url}: {_one_line(error)}") from None
 
     def _find(self, what: str, path: str) -> Json | None:
-        """What is there, or None."""
+        """Return what is there, or None."""
         try:
             found: Json = self._ask(what, "GET", path)
         except GrafanaError as error:
@@ -155,7 +155,7 @@ class Grafana:
         self._ask(f"writing the rule group {group['title']}", "PUT", path, group, **_EDITABLE)
 
     def query(self, body: Json) -> Json:
-        """A panel's query; its result, with `error` where the data source refused it."""
+        """Run a panel's query and return its result, with `error` if the data source refused it."""
         try:
             answer: Json = self._ask("running a panel's query", "POST", "/ds/query", body)
         except GrafanaError as error:
@@ -167,7 +167,7 @@ class Grafana:
         return result
 
     def evaluated_rules(self) -> list[Json]:
-        """Every rule with its health and when it was last evaluated."""
+        """Return every rule with its health and the time of its last evaluation."""
         answer = self._ask("reading the rules' health", "GET", "/prometheus/grafana/api/v1/rules")
         return [
             {**rule, "folder": group["file"], "group": group["name"]}
@@ -177,7 +177,7 @@ class Grafana:
 
 
 def _in_time(call: Callable[[], Any]) -> Any:
-    """What it gives, or TimeoutError: the package's own time-out begins anew with each byte that comes."""
+    """Return what the call returns, or raise TimeoutError: the package's own restarts with each byte."""
     found: Future[Any] = Future()
 
     def run() -> None:

@@ -1,4 +1,4 @@
-"""Every query of a dashboard as Grafana's `/api/ds/query` takes it, with something for each variable."""
+"""Every query of a dashboard as Grafana's `/api/ds/query` takes it, with all variables filled in."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ VARIABLES: Final = {"$mesh": ".*", "$path": ".*", "$router": ".*", "$broker": ".
 
 
 class PanelQuery(NamedTuple):
-    """A query, and where it stands."""
+    """A query, and the panel that it is of."""
 
     panel: str
     ref: str
@@ -22,7 +22,7 @@ class PanelQuery(NamedTuple):
 
 
 def queries(board: Json) -> Iterator[PanelQuery]:
-    """All queries of all panels, and the annotations'."""
+    """Return the queries of all panels and annotations."""
     for panel in board["panels"]:
         for target in panel.get("targets") or []:
             yield PanelQuery(panel["title"], target["refId"], target["expr"], target)
@@ -33,7 +33,7 @@ def queries(board: Json) -> Iterator[PanelQuery]:
 
 
 def fill(expression: str, variables: Mapping[str, str] = VARIABLES) -> str:
-    """The expression for all meshes, paths and so on."""
+    """Return the expression for all meshes, paths and so on."""
     for name, value in variables.items():
         # One path is chosen by `=`: all of them are asked for instead.
         expression = re.sub(rf'=~?"{re.escape(name)}"', f'=~"{value}"', expression)
@@ -41,7 +41,7 @@ def fill(expression: str, variables: Mapping[str, str] = VARIABLES) -> str:
 
 
 def body(query: PanelQuery, source_uid: str, *, minutes: int = 30) -> Json:
-    """A request of one query."""
+    """Return a request for one query."""
     asked = {
         **query.target,
         "refId": query.ref,

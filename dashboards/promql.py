@@ -1,4 +1,4 @@
-"""PromQL as it is written here: metrics by their short names, checked against the catalogue."""
+"""PromQL with short names of metrics, which are checked against the catalogue and expanded."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class UnknownMetricError(ValueError):
 
 
 def _names() -> dict[str, str]:
-    """Every series that is exported, with the short name of its metric."""
+    """Return every series that is exported, with the short name of its metric."""
     return {
         metric.full_name + suffix: name
         for name, metric in CATALOGUE.items()
@@ -44,7 +44,7 @@ SERIES: Final = _names()
 
 
 def expand(expression: str) -> str:
-    """The expression with the full names of metrics; UnknownMetricError for one that is in no catalogue."""
+    """Return the expression with the full names of metrics; raises UnknownMetricError for unknown ones."""
 
     def full(match: re.Match[str]) -> str:
         name = match["name"]
@@ -60,6 +60,6 @@ def expand(expression: str) -> str:
 
 
 def metrics(expression: str) -> set[str]:
-    """The series that an expression with full names reads, recorded ones among them."""
+    """Return the series that an expression with full names reads, recorded ones included."""
     found = (match["name"] for match in _OTHER.finditer(expression))
     return {name for name in found if name and name not in _WORDS and name != "up"}

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from dashboards import alert_rules, panel_queries
+from dashboards import panel_queries
+from dashboards.alerts import grafana_rules
 from dashboards.grafana import Grafana, GrafanaError
 
 Json = dict[str, Any]
@@ -24,7 +25,7 @@ _POLL_SECONDS: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Something to be made as it should be; `before` is None for what is not there."""
+    """Something that differs in Grafana; `before` is None if it is not there."""
 
     kind: str
     name: str
@@ -37,7 +38,7 @@ class Change:
         return f"{verb} {self.kind} {self.name}"
 
     def diff(self) -> str:
-        """As `diff -u` shows it."""
+        """Return the difference as `diff -u` shows it."""
         before, after = ([] if side is None else _lines(side) for side in (self.before, self.after))
         return "\n".join(difflib.unified_diff(before, after, "Grafana", "Inflight", lineterm="", n=2))
 
@@ -54,14 +55,14 @@ class Wanted:
 
 
 class Publisher:
-    """Compares and publishes."""
+    """Compares what Grafana holds with what is wanted, and publishes."""
 
     def __init__(self, grafana: Grafana, wanted: Wanted) -> None:
         self._grafana = grafana
         self._wanted = wanted
 
     def changes(self) -> Iterator[Change]:
-        """In the order in which they have to be made; each is found when the one before was made."""
+        """Yield changes in the order in which they are to be made, each looked for after the one before."""
         yield from self._folder()
         source_uid = yield from self._source()
         yield from self._boards()
@@ -79,7 +80,7 @@ class Publisher:
             )
 
     def _source(self) -> Any:
-        """The changes; returns the uid."""
+        """Yield the changes to the data source and return its uid."""
         wanted, found = self._wanted, self._grafana.sources()
         if wanted.prometheus_url is None:
             return self.source_uid()
@@ -101,7 +102,7 @@ class Publisher:
         return SOURCE_UID
 
     def source_uid(self) -> str:
-        """The data source that rules ask: our own, the one that was named, the default, or the only one."""
+        """Return the data source for rules: our own, the one named, the default, or the only one."""
         wanted = self._wanted
         if wanted.prometheus_url is not None:
             return SOURCE_UID
@@ -138,21 +139,21 @@ class Publisher:
                 new = before is None
                 yield Change("rule", rule["title"], before, rule, _PutRule(self._grafana, rule, new=new))
         for uid in sorted(there.keys() - {rule["uid"] for rule in rules}):
-            if uid.startswith(alert_rules.UID_PREFIX) and there[uid]["folderUID"] == FOLDER_UID:
+            if uid.startswith(grafana_rules.UID_PREFIX) and there[uid]["folderUID"] == FOLDER_UID:
                 yield Change("rule", there[uid]["title"], there[uid], None, _DeleteRule(self._grafana, uid))
         for name in dict.fromkeys(rule["ruleGroup"] for rule in rules):
             group = self._grafana.group(FOLDER_UID, name)
-            if group is not None and group["interval"] != alert_rules.INTERVAL_SECONDS:
-                before, after = {"interval": group["interval"]}, {"interval": alert_rules.INTERVAL_SECONDS}
+            if group is not None and group["interval"] != grafana_rules.INTERVAL_SECONDS:
+                before, after = {"interval": group["interval"]}, {"interval": grafana_rules.INTERVAL_SECONDS}
                 yield Change("rule group", name, before, after, _PutGroup(self._grafana, {**group, **after}))
 
     def wanted_rules(self, source_uid: str) -> list[Json]:
-        return alert_rules.grafana_rules(
+        return grafana_rules.rules(
             source_uid, FOLDER_UID, board_url=self._grafana.url, runbook_url=self._wanted.runbook_url
         )
 
     def publish(self, say: Say) -> int:
-        """Make all changes; read everything back. Returns how many there were."""
+        """Make all changes, read everything back, and return how many there were."""
         count = 0
         for change in self.changes():
             change.apply()
@@ -166,7 +167,7 @@ class Publisher:
         return count
 
     def failing_queries(self) -> Iterator[str]:
-        """Each query of each panel that Grafana's data source refuses, with its reason."""
+        """Return the panels' queries that Grafana's data source refuses, with the reasons."""
         source_uid = self.source_uid()
         for board in self._wanted.boards.values():
             for query in panel_queries.queries(board):
@@ -175,7 +176,7 @@ class Publisher:
                     yield f"{board['title']}, {query.panel} ({query.ref}): {result['error']}"
 
     def unhealthy_rules(self, within_seconds: float) -> list[str]:
-        """Each rule that is not well after an evaluation, with its reason."""
+        """Return the rules that are not well after an evaluation, with the reasons."""
         names = {rule["title"] for rule in self.wanted_rules(self.source_uid())}
         deadline = time.monotonic() + within_seconds
         while True:
@@ -235,7 +236,7 @@ def _evaluated(rule: Json) -> bool:
 
 
 def _same_part(there: Any, wanted: Any) -> Any:
-    """What is there, without what Grafana added: to be compared with what is wanted."""
+    """Return what is there without what Grafana added, to be compared with what is wanted."""
     if isinstance(there, dict) and isinstance(wanted, dict):
         return {key: _same_part(there[key], wanted[key]) for key in wanted if key in there}
     if isinstance(there, list) and isinstance(wanted, list) and len(there) == len(wanted):

@@ -1,14 +1,18 @@
-"""The reference page of the metrics, made from the catalogue: `python -m dashboards.reference` writes it."""
+"""The reference of metrics and states, which `python -m dashboards.reference` writes."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from collectors.contract.metrics import CATALOGUE, LATENCY_BUCKETS_SECONDS, Metric
+from streaming.states import WORST_FIRST
 
 FILE: Final = Path(__file__).with_name("METRICS.md")
+RUNBOOK: Final = Path(__file__).with_name("RUNBOOK.md")
+_STATES_IN_TEXT: Final = re.compile(r"\| value \| state \|[^\n]*\n(?:\|[^\n]*\n)*")
 _UNITS: Final = ("seconds", "bytes", "messages", "ratio", "deliveries", "objects", "records", "rows")
 _HEAD: Final = """\
 # Metrics
@@ -28,6 +32,14 @@ Made from `collectors/contract/metrics.py`, the truth: change that, and run `pyt
   Good are those received, or received within the bound: one that never came did not come in time either.
 - Buckets of latencies, in seconds: {buckets}.
 """
+_STATES: Final = """
+## States of a path
+
+The values of `inflight_path_state`, the worst first; the live page, `inflight top` and the dashboards show
+the words. A path is in the first state that holds; only maintenance, waiting and silent (in this order) come
+before all others.
+
+"""
 _TABLE: Final = """
 ## {title}
 
@@ -37,13 +49,19 @@ _TABLE: Final = """
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     buckets = ", ".join(f"{bound:g}" for bound in LATENCY_BUCKETS_SECONDS)
-    return _HEAD.format(buckets=buckets) + "".join(_sections())
+    return _HEAD.format(buckets=buckets) + "".join(_sections()) + _STATES + states()
+
+
+def states() -> str:
+    """Return the table of states, which the runbook has, too."""
+    lines = (f"| {state.rank} | {state.word} | {state.rule} |\n" for state in WORST_FIRST)
+    return "| value | state | holds where |\n|---|---|---|\n" + "".join(lines)
 
 
 def unit(metric: Metric) -> str:
-    """The unit in a metric's name, or none."""
+    """Return the unit in a metric's name, or an empty text."""
     words = metric.name.removesuffix("_total").split("_")
     if "timestamp" in words or metric.name.endswith("_start_time_seconds"):
         return "seconds since 1970"
@@ -60,5 +78,11 @@ def _sections() -> Iterator[str]:
                 yield f"| {' | '.join(cells)} |\n"
 
 
+def runbook() -> str:
+    """Return the runbook with the table of states as it is now."""
+    return _STATES_IN_TEXT.sub(lambda _: states(), RUNBOOK.read_text(encoding="utf-8"))
+
+
 if __name__ == "__main__":
     FILE.write_text(page(), encoding="utf-8")
+    RUNBOOK.write_text(runbook(), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The house style of all dashboards, set once: colours, thresholds, words for states, kinds of panels."""
+"""The style of all dashboards: colours, thresholds, words for states, kinds of panels."""
 
 from __future__ import annotations
 
@@ -18,34 +18,42 @@ from grafana_foundation_sdk.models import common as common_models
 from grafana_foundation_sdk.models import dashboard as models
 from grafana_foundation_sdk.models import prometheus as prometheus_models
 
+from collectors.contract.window_rows import Class
+from streaming.states import WORST_FIRST, Colour
+
 SOURCE: Final = models.DataSourceRef(type_val="prometheus", uid="${datasource}")
 TAG: Final = "inflight"
 GREEN, YELLOW, ORANGE, RED, BLUE, PURPLE, GREY = (
     *("green", "#EAB839", "orange", "red", "blue", "purple", "#8e8e8e"),
 )
-CLASS_COLOURS: Final = {"received": GREEN, "refused": YELLOW, "lost": RED, "unobserved": GREY}
 
 Steps = tuple[tuple[float | None, str], ...]
 PLAIN: Final[Steps] = ((None, GREEN),)
 NONE_IS_GOOD: Final[Steps] = ((None, GREEN), (1, RED))  # for whole numbers
 SOME_IS_ODD: Final[Steps] = ((None, GREEN), (1, YELLOW))
 ALL_IS_GOOD: Final[Steps] = ((None, RED), (1, GREEN))  # for 0 and 1, and for ratios
-BUDGET: Final[Steps] = ((None, RED), (0, ORANGE), (0.25, YELLOW), (0.5, GREEN))
+BUDGET: Final[Steps] = ((None, RED), (0.001, ORANGE), (0.25, YELLOW), (0.5, GREEN))
 FILL: Final[Steps] = ((None, GREEN), (0.7, YELLOW), (0.85, RED))
 SHARE_OF_BOUND: Final[Steps] = ((None, GREEN), (0.8, YELLOW), (1, RED))
 AGE: Final[Steps] = ((None, GREEN), (10, YELLOW), (30, RED))
 
 UP: Final = {"1": ("up", GREEN), "0": ("down", RED)}
 ROUTER_UP: Final = {**UP, "2": ("cut off", YELLOW)}
-# The numbers stand in queries/overview.py; the worst is the highest.
-PATH_STATES: Final = {
-    "0": ("fine", GREEN),
-    "1": ("slow", YELLOW),
-    "2": ("blind", PURPLE),
-    "3": ("losing", ORANGE),
-    "4": ("outage", RED),
-    "5": ("maintenance", BLUE),
+_SHADES: Final[dict[Colour, str]] = {
+    "red": RED,
+    "orange": ORANGE,
+    "yellow": YELLOW,
+    "purple": PURPLE,
+    "blue": BLUE,
+    "grey": GREY,
+    "green": GREEN,
 }
+# Those of the states that they make.
+CLASS_COLOURS: Final[dict[Class, str]] = {
+    "received": GREEN,
+    **{state.counts: _SHADES[state.colour] for state in WORST_FIRST if state.counts is not None},
+}
+PATH_STATES: Final = {str(state.rank): (state.word, _SHADES[state.colour]) for state in WORST_FIRST}
 
 MESSAGES: Final = "suffix:msg/s"
 _WIDE: Final = 12
@@ -54,25 +62,25 @@ _SPARK_POINTS: Final = 100  # a cell is no wider, and hundreds of paths have one
 _SOFT_MOST: Final = {"short": 1, MESSAGES: 1, "s": 0.001, "percentunit": 0.01}
 
 
-def query(expression: str, legend: str = "", *, ref: str = "A") -> prometheus.Dataquery:
-    """A query over the shown time."""
+def range_query(expression: str, legend: str = "", *, ref: str = "A") -> prometheus.Dataquery:
+    """Return a query over the shown time."""
     built = prometheus.Dataquery().expr(expression).ref_id(ref).range()
     return built.legend_format(legend or "__auto")
 
 
-def instant(expression: str, legend: str = "", *, ref: str = "A") -> prometheus.Dataquery:
-    """A query of the state at the end of the shown time."""
+def instant_query(expression: str, legend: str = "", *, ref: str = "A") -> prometheus.Dataquery:
+    """Return a query of the state at the end of the shown time."""
     return prometheus.Dataquery().expr(expression).ref_id(ref).instant().legend_format(legend or "__auto")
 
 
-def rows(expression: str, *, ref: str = "A") -> prometheus.Dataquery:
-    """The same as a table: a row for each series, a column for each label."""
-    return instant(expression, ref=ref).format(prometheus_models.PromQueryFormat.TABLE)
+def table_query(expression: str, *, ref: str = "A") -> prometheus.Dataquery:
+    """Return an instant query as a table: a row for each series, a column for each label."""
+    return instant_query(expression, ref=ref).format(prometheus_models.PromQueryFormat.TABLE)
 
 
-def moments(expression: str, *, ref: str) -> prometheus.Dataquery:
-    """Over the shown time as a table: a row for each series and moment, for `grid` to make lines of."""
-    return query(expression, ref=ref).format(prometheus_models.PromQueryFormat.TABLE)
+def range_table_query(expression: str, *, ref: str) -> prometheus.Dataquery:
+    """Return a query over the shown time as a table, a row for each series and moment, for sparklines."""
+    return range_query(expression, ref=ref).format(prometheus_models.PromQueryFormat.TABLE)
 
 
 def thresholds(steps: Steps) -> dashboard.ThresholdsConfig:
@@ -84,7 +92,7 @@ def thresholds(steps: Steps) -> dashboard.ThresholdsConfig:
 
 
 def mappings(words: dict[str, tuple[str, str]]) -> list[models.ValueMapping]:
-    """Words and colours for numbers."""
+    """Return value mappings that show numbers as words with colours."""
     results = {
         value: models.ValueMappingResult(text=word, color=colour, index=index)
         for index, (value, (word, colour)) in enumerate(words.items())
@@ -93,7 +101,7 @@ def mappings(words: dict[str, tuple[str, str]]) -> list[models.ValueMapping]:
 
 
 def override(panel: Any, name: str, **properties: object) -> Any:
-    """Change a field by its name, or by a regular expression between slashes; keys as Grafana has them."""
+    """Change a field, by its name or a regular expression between slashes; `__` in keys stands for a dot."""
     values = [
         models.DynamicConfigValue(key.replace("__", "."), value.build() if hasattr(value, "build") else value)
         for key, value in properties.items()
@@ -119,7 +127,7 @@ def _common(panel: Any, title: str, about: str, unit: str, steps: Steps, size: t
     )
 
 
-def lines(
+def time_series_panel(
     title: str,
     about: str,
     unit: str,
@@ -131,7 +139,7 @@ def lines(
     bars: bool = False,
     show_steps: bool = False,
 ) -> timeseries.Panel:
-    """Series over time; the wide ones have room for figures in their legend."""
+    """Return a graph of series over time; wide ones have figures in their legend."""
     table_legend = size[0] >= _WIDE
     legend = (
         common.VizLegendOptions()
@@ -170,7 +178,7 @@ def lines(
     return built
 
 
-def figures(
+def stat_panel(
     title: str,
     about: str,
     unit: str,
@@ -183,7 +191,7 @@ def figures(
     names: bool = False,
     none: str = "no data",
 ) -> stat.Panel:
-    """Big numbers."""
+    """Return a panel of big numbers."""
     panel = _common(stat.Panel(), title, about, unit, steps, size)
     panel = (
         panel.targets(queries)
@@ -204,7 +212,7 @@ def figures(
     return built
 
 
-def bars(
+def bar_gauge_panel(
     title: str,
     about: str,
     unit: str,
@@ -217,7 +225,7 @@ def bars(
     most: float | None = None,
     none: str = "no data",
 ) -> bargauge.Panel:
-    """A bar for each series, named by its labels."""
+    """Return a panel with a bar for each series, named by its labels."""
     panel = _common(bargauge.Panel(), title, about, unit, steps, size)
     panel = (
         panel.targets([asked])
@@ -235,7 +243,7 @@ def bars(
     return built
 
 
-def states(
+def state_timeline_panel(
     title: str,
     about: str,
     queries: list[prometheus.Dataquery],
@@ -243,8 +251,8 @@ def states(
     *,
     size: tuple[int, int] = (24, 7),
 ) -> statetimeline.Panel:
-    """What state each was in, over time."""
-    steps: Steps = tuple((float(value), shade) for value, (_, shade) in sorted(words.items()))
+    """Return a panel that shows over time which state each series was in."""
+    steps: Steps = tuple(sorted((float(value), shade) for value, (_, shade) in words.items()))
     panel = _common(statetimeline.Panel(), title, about, "short", ((None, GREY), *steps), size)
     built: statetimeline.Panel = (
         panel.targets(queries)
@@ -252,7 +260,7 @@ def states(
         # By the words: the legend would tell ranges of numbers otherwise.
         .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.PALETTE_CLASSIC))
         .merge_values(True)
-        .show_value(common_models.VisibilityMode.NEVER)
+        .show_value(common_models.VisibilityMode.AUTO)
         .row_height(0.8)
         .fill_opacity(80)
         .line_width(0)
@@ -266,7 +274,7 @@ def states(
     return built
 
 
-def grid(
+def table_panel(
     title: str,
     about: str,
     queries: list[prometheus.Dataquery],
@@ -279,7 +287,7 @@ def grid(
     group: tuple[str, ...] = (),
     sparks: tuple[str, ...] = (),
 ) -> table.Panel:
-    """A table; `columns` are the fields that are shown, in this order, with the words above them.
+    """Return a table; `columns` are the fields that are shown, in this order, with their headings.
 
     With `group` a row for each of these labels' values; `sparks` are then fields of moments: lines in cells.
     """
@@ -321,5 +329,5 @@ def grid(
 
 
 def _kept(field: str, sparks: tuple[str, ...]) -> str:
-    """What is kept of a group's values: of a query of the state there is only one."""
+    """Return how a group's values are reduced: all for sparklines, else the only one."""
     return "allValues" if field in sparks else "last"

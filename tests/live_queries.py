@@ -11,7 +11,8 @@ from urllib.parse import urlencode
 
 import yaml
 
-from dashboards import alert_rules, build
+from dashboards import build
+from dashboards.alerts import files
 from dashboards.panel_queries import fill, queries
 from deploy.embedded import http
 
@@ -57,7 +58,7 @@ def panels() -> Iterator[tuple[str, str]]:
 
 def rules() -> Iterator[tuple[str, str]]:
     """Name and expression of each recording and alerting rule, those that are off by default too."""
-    for file in (alert_rules.RECORDING, alert_rules.ALERTS, alert_rules.FOLDER / "optional/info.rules.yml"):
+    for file in map(files.FOLDER.joinpath, files.texts()):
         yield from _rules(file)
 
 
@@ -75,5 +76,12 @@ def ask(prometheus_url: str, expression: str) -> list[Any]:
     now = time.time()
     asked = urlencode({"query": expression, "start": now - 600, "end": now, "step": "1s"})
     answer = json.loads(http.get(f"{prometheus_url}/api/v1/query_range?{asked}"))
+    found: list[Any] = answer["data"]["result"]
+    return found
+
+
+def ask_now(prometheus_url: str, expression: str) -> list[Any]:
+    """What Prometheus finds at this moment."""
+    answer = json.loads(http.get(f"{prometheus_url}/api/v1/query?{urlencode({'query': expression})}"))
     found: list[Any] = answer["data"]["result"]
     return found

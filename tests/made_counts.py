@@ -44,7 +44,7 @@ class Made:
     def values(self, name: str) -> dict[str, float]:
         """Return the values by the text of the labels other than mesh and path."""
         found = {}
-        for line in self.text().splitlines():
+        for line in self.text().split("\n"):  # names may have other separators of lines
             if line.startswith((f"inflight_{name}{{", f"inflight_{name} ")):
                 series, _, value = line.rpartition(" ")
                 _, _, labels = series.partition("{")

@@ -80,6 +80,9 @@ _SECTIONS: Final[dict[str, tuple[tuple[str, Kind, tuple[str, ...], str], ...]]] 
         ("path_slo_good_messages_total", "counter", (*_P, "slo"), "Messages that met the objective."),
         ("path_slo_objective_ratio", "gauge", (*_P, "slo"), "The objective, from the config."),
         ("path_slo_bound_seconds", "gauge", (*_P, "slo"), "The latency bound of the objective, from the config."),
+        ("path_slo_budget_left_ratio", "gauge", (*_P, "slo"), "What is left of the messages that the objective lets fail in 30 days: 1 is all, below 0 too many failed."),
+        ("path_slo_overspent_since_timestamp_seconds", "gauge", (*_P, "slo"), "Since when the budget has been below 0; 0 where it is not."),
+        ("path_state", "gauge", _P, "The state that the path is in, as a number; the higher, the worse."),
         ("path_maintenance", "gauge", _P, "1 inside a marked maintenance window."),
     ),
     "probes": (

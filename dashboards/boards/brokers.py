@@ -8,9 +8,9 @@ from grafana_foundation_sdk.builders import dashboard
 from grafana_foundation_sdk.builders.dashboard import Row
 
 from dashboards import style
-from dashboards.boards.shell import choice, mesh_variable, shell
+from dashboards.boards.shell import dashboard_frame, label_variable, mesh_variable
 from dashboards.queries import brokers as q
-from dashboards.style import colour, instant, override, query, rows
+from dashboards.style import colour, instant_query, override, range_query, table_query
 
 UID: Final = "inflight-brokers"
 
@@ -18,52 +18,52 @@ UID: Final = "inflight-brokers"
 def _figures() -> list[Any]:
     size = (4, 4)
     return [
-        style.figures(
+        style.stat_panel(
             "Up",
             "Whether the last poll succeeded.",
             "short",
-            [instant(q.UP, "{{broker}}")],
+            [instant_query(q.UP, "{{broker}}")],
             size=size,
             words=style.UP,
             names=True,
         ),
-        style.figures(
+        style.stat_panel(
             "Running for",
             "Since the broker's process started.",
             "s",
-            [instant(q.UPTIME, "{{broker}}")],
+            [instant_query(q.UPTIME, "{{broker}}")],
             size=size,
             names=True,
         ),
-        style.figures(
+        style.stat_panel(
             "Messages in queues",
             "In all queues that are watched.",
             "short",
-            [query(q.MESSAGES)],
+            [range_query(q.MESSAGES)],
             size=size,
             sparkline=True,
         ),
-        style.figures(
+        style.stat_panel(
             "Queues at risk",
             "Queues with messages and without a consumer.",
             "short",
-            [instant(q.AT_RISK)],
+            [instant_query(q.AT_RISK)],
             size=size,
             steps=style.NONE_IS_GOOD,
         ),
-        style.figures(
+        style.stat_panel(
             "Addresses paging",
             "Addresses that write to disk because their memory is full.",
             "short",
-            [instant(q.PAGING)],
+            [instant_query(q.PAGING)],
             size=size,
             steps=style.NONE_IS_GOOD,
         ),
-        style.figures(
+        style.stat_panel(
             "Fullest limit",
             "The fullest of disk store and memory for messages.",
             "percentunit",
-            [instant(q.FULLEST)],
+            [instant_query(q.FULLEST)],
             size=size,
             steps=style.FILL,
         ),
@@ -80,16 +80,16 @@ def _table() -> Any:
         "Value #out": "Out",
         "Value #drain": "Empty in",
     }
-    panel = style.grid(
+    panel = style.table_panel(
         "Queues",
         "The deepest first. Empty in: at the rates of the last five minutes; nothing where it does"
         " not shrink.",
         [
-            rows(q.DEPTH, ref="depth"),
-            rows(q.CONSUMERS, ref="consumers"),
-            rows(q.IN, ref="in"),
-            rows(q.OUT, ref="out"),
-            rows(q.DRAIN, ref="drain"),
+            table_query(q.DEPTH, ref="depth"),
+            table_query(q.CONSUMERS, ref="consumers"),
+            table_query(q.IN, ref="in"),
+            table_query(q.OUT, ref="out"),
+            table_query(q.DRAIN, ref="drain"),
         ],
         columns,
         size=(12, 8),
@@ -111,11 +111,11 @@ def _table() -> Any:
 
 
 def _flow() -> Any:
-    panel = style.lines(
+    panel = style.time_series_panel(
         "In against out",
         "Messages added and acknowledged; where they part, a queue grows or drains.",
         style.MESSAGES,
-        [query(q.IN_ALL, "{{broker}} in", ref="A"), query(q.OUT_ALL, "{{broker}} out", ref="B")],
+        [range_query(q.IN_ALL, "{{broker}} in", ref="A"), range_query(q.OUT_ALL, "{{broker}} out", ref="B")],
         size=(8, 8),
     )
     return override(
@@ -124,32 +124,32 @@ def _flow() -> Any:
 
 
 def _queues() -> list[Any]:
-    gone = style.lines(
+    gone = style.time_series_panel(
         "Expired, killed, unrouted",
         "Messages that left without being consumed: too old, given up on after redeliveries, or"
         " with no queue.",
         style.MESSAGES,
         [
-            query(q.EXPIRED, "{{broker}} expired", ref="A"),
-            query(q.KILLED, "{{broker}} killed", ref="B"),
-            query(q.UNROUTED, "{{broker}} unrouted", ref="C"),
+            range_query(q.EXPIRED, "{{broker}} expired", ref="A"),
+            range_query(q.KILLED, "{{broker}} killed", ref="B"),
+            range_query(q.UNROUTED, "{{broker}} unrouted", ref="C"),
         ],
         size=(8, 8),
     )
     return [
-        style.lines(
+        style.time_series_panel(
             "Depth, the ten deepest",
             "Messages in each queue.",
             "short",
-            [query(q.DEPTH_TOP, "{{broker}} {{queue}}")],
+            [range_query(q.DEPTH_TOP, "{{broker}} {{queue}}")],
             size=(12, 8),
         ),
         _flow(),
-        style.lines(
+        style.time_series_panel(
             "Time in queue",
             "Messages that wait, over those that leave: how long one waits on average.",
             "s",
-            [query(q.TIME_IN_QUEUE, "{{broker}} {{queue}}")],
+            [range_query(q.TIME_IN_QUEUE, "{{broker}} {{queue}}")],
             size=(8, 8),
         ),
         gone,
@@ -157,38 +157,38 @@ def _queues() -> list[Any]:
 
 
 def _limits() -> list[Any]:
-    shares = style.lines(
+    shares = style.time_series_panel(
         "Limits",
         "Shares in use: disk store, memory for messages, file descriptors. A broker at a limit blocks"
         " its producers.",
         "percentunit",
         [
-            query(q.DISK, "{{broker}} disk", ref="A"),
-            query(q.MEMORY, "{{broker}} memory", ref="B"),
-            query(q.FDS, "{{broker}} descriptors", ref="C"),
+            range_query(q.DISK, "{{broker}} disk", ref="A"),
+            range_query(q.MEMORY, "{{broker}} memory", ref="B"),
+            range_query(q.FDS, "{{broker}} descriptors", ref="C"),
         ],
         size=(8, 8),
         steps=style.FILL,
         show_steps=True,
     ).max(1)
-    addresses = style.bars(
+    addresses = style.bar_gauge_panel(
         "Fullest addresses",
         "Share of each address's own memory limit, the five fullest.",
         "percentunit",
-        instant(q.ADDRESS_LIMIT),
+        instant_query(q.ADDRESS_LIMIT),
         ("broker", "address"),
         size=(8, 8),
         steps=style.FILL,
         most=1,
         none="no address has a limit",
     )
-    connections = style.lines(
+    connections = style.time_series_panel(
         "Connections and threads",
         "Connections of clients, and live threads of the JVM.",
         "short",
         [
-            query(q.CONNECTIONS, "{{broker}} connections", ref="A"),
-            query(q.THREADS, "{{broker}} threads", ref="B"),
+            range_query(q.CONNECTIONS, "{{broker}} connections", ref="A"),
+            range_query(q.THREADS, "{{broker}} threads", ref="B"),
         ],
         size=(8, 8),
     )
@@ -196,11 +196,14 @@ def _limits() -> list[Any]:
 
 
 def _jvm() -> list[Any]:
-    heap = style.lines(
+    heap = style.time_series_panel(
         "Memory by pool",
         "What each pool holds, stacked; the red line is the most that the heap may be.",
         "bytes",
-        [query(q.HEAP, "{{broker}} {{pool}}", ref="A"), query(q.HEAP_MAX, "{{broker}} most", ref="B")],
+        [
+            range_query(q.HEAP, "{{broker}} {{pool}}", ref="A"),
+            range_query(q.HEAP_MAX, "{{broker}} most", ref="B"),
+        ],
         size=(8, 8),
         stacked=True,
     )
@@ -209,20 +212,20 @@ def _jvm() -> list[Any]:
     )
     return [
         heap,
-        style.lines(
+        style.time_series_panel(
             "Garbage collection",
             "Share of time spent in collections.",
             "percentunit",
-            [query(q.GC, "{{broker}} {{gc}}")],
+            [range_query(q.GC, "{{broker}} {{gc}}")],
             size=(8, 8),
             steps=((None, style.GREEN), (0.1, style.RED)),
             show_steps=True,
         ),
-        style.lines(
+        style.time_series_panel(
             "CPU and load",
             "Processors that the broker uses, and the load of its machine over a minute.",
             "short",
-            [query(q.CPU, "{{broker}} CPUs", ref="A"), query(q.LOAD, "{{broker}} load", ref="B")],
+            [range_query(q.CPU, "{{broker}} CPUs", ref="A"), range_query(q.LOAD, "{{broker}} load", ref="B")],
             size=(8, 8),
         ),
     ]
@@ -230,9 +233,13 @@ def _jvm() -> list[Any]:
 
 def build() -> dashboard.Dashboard:
     board = (
-        shell(UID, "Brokers", "Brokers: what waits in queues, for how long, and what is near its limit.")
+        dashboard_frame(
+            UID, "Brokers", "Brokers: what waits in queues, for how long, and what is near its limit."
+        )
         .with_variable(mesh_variable("broker_up"))
-        .with_variable(choice("broker", "Broker", 'broker_up{mesh=~"$mesh"}', "One broker, several, or all."))
+        .with_variable(
+            label_variable("broker", "Broker", 'broker_up{mesh=~"$mesh"}', "One broker, several, or all.")
+        )
     )
     for panel in (*_figures(), _table(), *_queues()):
         board = board.with_panel(panel)

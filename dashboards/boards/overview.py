@@ -8,9 +8,11 @@ from grafana_foundation_sdk.builders import dashboard
 from grafana_foundation_sdk.builders.dashboard import Row
 
 from dashboards import style
-from dashboards.boards.shell import mesh_variable, shell
+from dashboards.boards import budgets
+from dashboards.boards.shell import dashboard_frame, mesh_variable
 from dashboards.queries import overview as q
-from dashboards.style import instant, override, query, rows
+from dashboards.style import instant_query, override, range_query, table_query
+from streaming.states import BY_WORD
 
 UID: Final = "inflight-overview"
 _KEEP: Final = "${__url_time_range}&${datasource:queryparam}"
@@ -41,48 +43,48 @@ def _linked(panel: Any, board: str) -> Any:
 def _figures() -> list[Any]:
     size = (3, 4)
     return [
-        style.figures(
-            "Paths", "Paths that are configured or heard of.", "short", [instant(q.PATHS)], size=size
+        style.stat_panel(
+            "Paths", "Paths that are configured or heard of.", "short", [instant_query(q.PATHS)], size=size
         ),
-        style.figures(
+        style.stat_panel(
             "In outage",
-            "Paths on which nothing was delivered for more than a second, of messages that should have been.",
+            f"Paths in the state outage. {BY_WORD['outage'].rule}",
             "short",
-            [instant(q.IN_OUTAGE)],
+            [instant_query(q.IN_OUTAGE)],
             size=size,
             steps=style.NONE_IS_GOOD,
         ),
-        style.figures(
+        style.stat_panel(
             "Missing now",
             "Messages missing for longer than usual, not final yet: they may still come.",
             "short",
-            [query(q.SUSPECT)],
+            [range_query(q.SUSPECT)],
             size=size,
             steps=style.NONE_IS_GOOD,
             sparkline=True,
         ),
-        style.figures(
+        style.stat_panel(
             "Lost",
             f"Messages lost for good in the shown time, less those that came after all. {_LATER}",
             "short",
-            [instant(q.LOST_ALL)],
+            [instant_query(q.LOST_ALL)],
             size=size,
             steps=style.NONE_IS_GOOD,
         ),
-        style.figures(
+        style.stat_panel(
             "Slow paths",
-            "Paths that did not keep their latency objective over the last minute.",
+            f"Paths in the state slow. {BY_WORD['slow'].rule}",
             "short",
-            [instant(q.TOO_SLOW)],
+            [instant_query(q.TOO_SLOW)],
             size=size,
             steps=style.SOME_IS_ODD,
         ),
         _linked(
-            style.figures(
+            style.stat_panel(
                 "Routers up",
                 "Share of the routers whose last poll succeeded.",
                 "percentunit",
-                [instant(q.ROUTERS_UP)],
+                [instant_query(q.ROUTERS_UP)],
                 size=size,
                 steps=style.ALL_IS_GOOD,
                 none="no collector",
@@ -90,11 +92,11 @@ def _figures() -> list[Any]:
             "routers",
         ),
         _linked(
-            style.figures(
+            style.stat_panel(
                 "Mesh differs",
                 "Routers and links missing or unexpected against `expect` of the config.",
                 "short",
-                [instant(q.DIFFERENCES)],
+                [instant_query(q.DIFFERENCES)],
                 size=size,
                 steps=style.NONE_IS_GOOD,
                 none="no collector",
@@ -102,13 +104,13 @@ def _figures() -> list[Any]:
             "routers",
         ),
         _linked(
-            style.figures(
+            style.stat_panel(
                 "Monitor lag",
                 "How long ago Kafka took the newest record that the Spark job has processed, while more wait."
                 " Above 10 s the figures on this page are of the past. With `inflight run` there is no job"
                 " and nothing here.",
                 "s",
-                [query(q.LAG)],
+                [range_query(q.LAG)],
                 size=size,
                 steps=style.AGE,
                 sparkline=True,
@@ -135,24 +137,24 @@ def _table() -> Any:
         "Value #budget": "Budget left",
         "Value #age": "Last received",
     }
-    panel = style.grid(
+    panel = style.table_panel(
         "All paths",
         "The worst first. p50 and max: of the newest final window; p99: of five minutes, its line and lost:"
         " of the shown time, each line by its own least and most; received: live; budget left: of the"
         " path's objective that has least left of 30 days. Click a path for its own page."
         f" {_LATER}",
         [
-            rows(q.STATE, ref="state"),
-            rows(q.P50, ref="p50"),
-            rows(q.P99, ref="p99"),
-            style.moments(q.SPARK, ref="spark"),
-            rows(q.SHARE_OF_BOUND, ref="share"),
-            rows(q.WORST, ref="worst"),
-            rows(q.RECEIVED, ref="rate"),
-            rows(q.MISSING, ref="missing"),
-            rows(q.LOST, ref="lost"),
-            rows(q.BUDGET_LEAST, ref="budget"),
-            rows(q.AGE, ref="age"),
+            table_query(q.STATE, ref="state"),
+            table_query(q.P50, ref="p50"),
+            table_query(q.P99, ref="p99"),
+            style.range_table_query(q.SPARK, ref="spark"),
+            table_query(q.SHARE_OF_BOUND, ref="share"),
+            table_query(q.WORST, ref="worst"),
+            table_query(q.RECEIVED, ref="rate"),
+            table_query(q.MISSING, ref="missing"),
+            table_query(q.LOST, ref="lost"),
+            table_query(q.BUDGET_LEAST, ref="budget"),
+            table_query(q.AGE, ref="age"),
         ],
         columns,
         size=(24, 8),
@@ -193,16 +195,24 @@ def _table() -> Any:
     override(panel, "Received", unit=style.MESSAGES, decimals=1, custom__width=110)
     for name in ("Missing", "Lost"):
         _coloured(panel, name, style.NONE_IS_GOOD, custom__width=80)
-    _coloured(panel, "Budget left", style.BUDGET, unit="percentunit", decimals=0, custom__width=100)
+    _coloured(
+        panel,
+        "Budget left",
+        style.BUDGET,
+        unit="percentunit",
+        decimals=0,
+        mappings=style.mappings(budgets.USED_UP),
+        custom__width=100,
+    )
     _coloured(panel, "Last received", style.AGE, unit="s", decimals=1, custom__width=110)
     return panel
 
 
 def _events() -> Any:
-    panel = style.grid(
+    panel = style.table_panel(
         "Faults and works",
         "What was recorded of the network in the shown time, done on purpose or not, the newest first.",
-        [rows(q.EVENTS)],
+        [table_query(q.EVENTS)],
         {"Value": "When", "kind": "Kind", "text": "What"},
         size=(8, 7),
         sort="When",
@@ -214,7 +224,7 @@ def _events() -> Any:
 
 
 def _coloured(panel: Any, name: str, steps: style.Steps, **properties: object) -> Any:
-    """A column whose figures have the colours of the thresholds."""
+    """Colour the figures of a column by thresholds."""
     return override(
         panel,
         name,
@@ -225,16 +235,16 @@ def _coloured(panel: Any, name: str, steps: style.Steps, **properties: object) -
 
 
 def build() -> dashboard.Dashboard:
-    board = shell(
+    board = dashboard_frame(
         UID, "Overview", "How long do messages take right now, is any missing, and where does it stick?"
     ).with_variable(mesh_variable("path_info"))
     for panel in _figures():
         board = board.with_panel(panel)
-    timeline = style.states(
+    timeline = style.state_timeline_panel(
         "Paths over time",
-        "The worst that was true of each path: outage, messages lost or missing, unobserved (the monitor was"
-        " blind), slower than its bound, or fine. Red marks are events, orange ones routers that were down.",
-        [query(q.STATE, "{{path}}")],
+        "The state of each path, as on the live page and in the terminal; METRICS.md has the rules."
+        " Red marks are events, orange ones routers that were down.",
+        [range_query(q.STATE, "{{path}}")],
         style.PATH_STATES,
         size=(16, 7),
     )
@@ -242,64 +252,59 @@ def build() -> dashboard.Dashboard:
     board = board.with_panel(timeline).with_panel(_events())
     board = board.with_panel(_table())
     board = board.with_row(Row("What is wrong, and for how long it may be"))
-    missing = style.lines(
+    missing = style.time_series_panel(
         "Missing, not final yet",
         "Messages missing for longer than usual, by path: the first sign of a fault, within about"
         " a second of it.",
         "short",
-        [query(q.MISSING_BY_PATH, "{{path}}")],
+        [range_query(q.MISSING_BY_PATH, "{{path}}")],
         size=(8, 8),
         stacked=True,
     )
-    lost = style.lines(
+    lost = style.time_series_panel(
         "Lost since the beginning",
         f"Messages lost since the beginning of the shown time, by path: a step is a loss, its"
         f" height how many. {_LATER}",
         "short",
-        [query(q.LOST_BY_PATH, "{{path}}")],
+        [range_query(q.LOST_BY_PATH, "{{path}}")],
         size=(8, 8),
         stacked=True,
     )
-    budget = style.bars(
-        "Error budget left, 30 days",
-        "What is left of what each objective allows in 30 days, the eight worst: 100 % is"
-        " untouched, below 0 %"
-        " the objective is broken. Of less, where the counters or Prometheus do not reach back so far.",
-        "percentunit",
-        instant(q.BUDGET_WORST),
-        ("path", "slo"),
+    budget = budgets.panel(
+        "Error budgets of 30 days, the eight worst",
+        q.BUDGETS_LEFT,
+        q.BUDGETS_USED,
+        q.OVERSPENT_SINCE,
+        {"path": "Path", "slo": "Objective"},
         size=(8, 8),
-        steps=style.BUDGET,
-        most=1,
-        none="no objectives",
     )
-    slow = style.bars(
+    slow = style.bar_gauge_panel(
         "Slowest five, p99 of 5 minutes",
         "From the histograms of all final windows in five minutes.",
         "s",
-        instant(q.WORST_P99),
+        instant_query(q.WORST_P99),
         ("path",),
         size=(8, 7),
         steps=((None, style.BLUE),),
     )
-    queues = style.grid(
+    queues = style.table_panel(
         "Queues at risk",
         "Queues with messages and no consumer, the five deepest.",
-        [rows(q.QUEUES_AT_RISK)],
+        [table_query(q.QUEUES_AT_RISK)],
         {"broker": "Broker", "queue": "Queue", "Value": "Messages"},
         size=(8, 7),
         none="no queue waits without a consumer",
     )
-    ends = style.figures(
+    ends = style.stat_panel(
         "Is the monitor well?",
         "Probe ends that are not connected, attached or without credit; seconds since the Spark"
         " job's last batch;"
         " windows whose classes do not add up. All of them are 0 or near when the monitor is well.",
         "short",
         [
-            instant(q.ENDS_DOWN, "probe ends down", ref="A"),
-            instant(q.PROGRESS, "since last batch", ref="B"),
-            instant(q.ERRORS, "books that do not balance", ref="C"),
+            instant_query(q.ENDS_DOWN, "probe ends down", ref="A"),
+            instant_query(q.PROGRESS, "since last batch", ref="B"),
+            instant_query(q.ERRORS, "books that do not balance", ref="C"),
         ],
         size=(8, 7),
         steps=style.NONE_IS_GOOD,

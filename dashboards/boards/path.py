@@ -11,9 +11,10 @@ from grafana_foundation_sdk.models import heatmap as heatmap_models
 from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 
 from dashboards import style
-from dashboards.boards.shell import choice, mesh_variable, shell
+from dashboards.boards import budgets
+from dashboards.boards.shell import dashboard_frame, label_variable, mesh_variable
 from dashboards.queries import path as q
-from dashboards.style import colour, instant, override, query, rows
+from dashboards.style import colour, instant_query, override, range_query, table_query
 
 UID: Final = "inflight-path"
 _LATER: Final = (
@@ -25,70 +26,71 @@ _DASHED: Final = {"fill": "dash", "dash": [6, 4]}
 def _figures() -> list[Any]:
     size = (3, 4)
     return [
-        style.figures(
+        style.stat_panel(
             "State",
-            "The worst that is true of the path now.",
+            "The state of the path, as on the live page and in the terminal; METRICS.md has the rules.",
             "short",
-            [instant(q.STATE)],
+            [instant_query(q.STATE)],
             size=size,
             words=style.PATH_STATES,
         ),
-        style.figures(
+        style.stat_panel(
             "p99",
             "Response time that 99 of 100 messages of the last minute's final windows kept.",
             "s",
-            [query(q.P99)],
+            [range_query(q.P99)],
             size=size,
             steps=((None, style.BLUE),),  # what is too slow, the objective says
             sparkline=True,
         ),
-        style.figures(
+        style.stat_panel(
             "Received",
             "Messages received a second, live, as the probe counts them.",
             style.MESSAGES,
-            [query(q.RECEIVED)],
+            [range_query(q.RECEIVED)],
             size=size,
             sparkline=True,
         ),
-        style.figures(
+        style.stat_panel(
             "Lost",
             "Messages lost for good in the shown time, less those that came after all.",
             "short",
-            [instant(q.LOST)],
+            [instant_query(q.LOST)],
             size=size,
             steps=style.NONE_IS_GOOD,
         ),
-        style.figures(
+        style.stat_panel(
             "Refused",
             "Messages that the network gave back in the shown time: rejected, released or modified.",
             "short",
-            [instant(q.REFUSED)],
+            [instant_query(q.REFUSED)],
             size=size,
             steps=style.SOME_IS_ODD,
         ),
-        style.figures(
+        style.stat_panel(
             "Outage",
             "Send time in the shown time in which nothing was delivered of what was sent.",
             "s",
-            [instant(q.OUTAGE_TOTAL)],
+            [instant_query(q.OUTAGE_TOTAL)],
             size=size,
             steps=((None, style.GREEN), (0.05, style.YELLOW), (5, style.RED)),
         ),
-        style.figures(
+        style.stat_panel(
             "Last received",
             "Since the last message was received, whatever was sent.",
             "s",
-            [instant(q.AGE)],
+            [instant_query(q.AGE)],
             size=size,
             steps=style.AGE,
         ),
-        style.figures(
+        style.stat_panel(
             "Budget left",
-            "What is left of what each objective allows in 30 days: below 0 % it is broken.",
+            budgets.ABOUT,
             "percentunit",
-            [instant(q.BUDGET, "{{slo}}")],
+            [instant_query(q.BUDGET_LEFT, "{{slo}}")],
             size=size,
             steps=style.BUDGET,
+            words=budgets.USED_UP,
             names=True,
             none="no objectives",
         ),
@@ -103,7 +105,9 @@ def _who() -> Any:
         "via": "Through",
         "settlement": "Settlement",
     }
-    return style.grid("This path", "As the config and the data say.", [rows(q.WHO)], columns, size=(24, 3))
+    return style.table_panel(
+        "This path", "As the config and the data say.", [table_query(q.WHO)], columns, size=(24, 3)
+    )
 
 
 def _heatmap() -> Any:
@@ -115,7 +119,7 @@ def _heatmap() -> Any:
             f" A second band is a second way, a queue or a pause. {_LATER}"
         )
         .datasource(style.SOURCE)
-        .targets([query(q.HEATMAP, "{{le}}").format(PromQueryFormat.HEATMAP)])
+        .targets([range_query(q.HEATMAP, "{{le}}").format(PromQueryFormat.HEATMAP)])
         .unit("s")
         .thresholds(style.thresholds(style.PLAIN))
         .calculate(False)
@@ -139,16 +143,16 @@ def _heatmap() -> Any:
 
 
 def _percentiles() -> Any:
-    panel = style.lines(
+    panel = style.time_series_panel(
         "Latency of each window",
         "Response: from when a message was due; service: from when it was sent. Where they part,"
         " the sender was"
         f" held up, by credit or by itself. The dashed red line is the objective's bound. {_LATER}",
         "s",
         [
-            query(q.RESPONSE, "response p{{quantile}}", ref="A"),
-            query(q.SERVICE, "service max", ref="B"),
-            query(q.BOUND, "bound", ref="C"),
+            range_query(q.RESPONSE, "response p{{quantile}}", ref="A"),
+            range_query(q.SERVICE, "service max", ref="B"),
+            range_query(q.BOUND, "bound", ref="C"),
         ],
         size=(12, 9),
     )
@@ -171,13 +175,13 @@ def _percentiles() -> Any:
 
 
 def _classes() -> Any:
-    panel = style.lines(
+    panel = style.time_series_panel(
         "Where the messages went",
         "Each message sent is in exactly one class; the height is what was sent. Counted when"
         " windows are final: after"
         f" a pause of the monitor many come at once. {_LATER}",
         style.MESSAGES,
-        [query(q.CLASSES, "{{class}}")],
+        [range_query(q.CLASSES, "{{class}}")],
         size=(12, 9),
         stacked=True,
     )
@@ -187,15 +191,15 @@ def _classes() -> Any:
 
 
 def _missing() -> Any:
-    panel = style.lines(
+    panel = style.time_series_panel(
         "Missing and outage",
         "Missing: longer away than usual, not final yet. Pending: sent, not final yet."
         " Outage: the running stretch of send time with nothing delivered; right axis.",
         "short",
         [
-            query(q.SUSPECT, "missing", ref="A"),
-            query(q.PENDING, "pending", ref="B"),
-            query(q.OUTAGE, "outage", ref="C"),
+            range_query(q.SUSPECT, "missing", ref="A"),
+            range_query(q.PENDING, "pending", ref="B"),
+            range_query(q.OUTAGE, "outage", ref="C"),
         ],
         size=(12, 9),
     )
@@ -212,16 +216,16 @@ def _missing() -> Any:
 
 
 def _jitter() -> Any:
-    panel = style.lines(
+    panel = style.time_series_panel(
         "Jitter",
         "Variation of the delay from message to message: percentiles of its size, and the largest"
         " of each sign. Above"
         " 0 a message was held up, below it one caught up.",
         "s",
         [
-            query(q.JITTER, "p{{quantile}}", ref="A"),
-            query(q.JITTER_MAX, "held up most", ref="B"),
-            query(q.JITTER_MIN, "caught up most", ref="C"),
+            range_query(q.JITTER, "p{{quantile}}", ref="A"),
+            range_query(q.JITTER_MAX, "held up most", ref="B"),
+            range_query(q.JITTER_MIN, "caught up most", ref="C"),
         ],
         size=(8, 8),
     )
@@ -235,8 +239,10 @@ def _jitter() -> Any:
 
 
 def _odd() -> Any:
-    queries = [query(expression, kind.replace("_", " "), ref=kind) for kind, expression in q.ODD.items()]
-    return style.lines(
+    queries = [
+        range_query(expression, kind.replace("_", " "), ref=kind) for kind, expression in q.ODD.items()
+    ]
+    return style.time_series_panel(
         "Order and copies",
         "Messages that came twice, marked as redelivered, after later ones, after their window was"
         " final, with"
@@ -250,16 +256,16 @@ def _odd() -> Any:
 
 
 def _rates() -> Any:
-    panel = style.lines(
+    panel = style.time_series_panel(
         "Sent, received, not sent",
         "Live counts of the probes: attempts to send and messages received; below 0 what was due"
         " and given up, by"
         " reason. Received drops at once where a fault begins; final windows follow.",
         style.MESSAGES,
         [
-            query(q.ASKED, "sent", ref="A"),
-            query(q.RECEIVED, "received", ref="B"),
-            query(f"-{q.UNSENT}", "not sent: {{reason}}", ref="C"),
+            range_query(q.ASKED, "sent", ref="A"),
+            range_query(q.RECEIVED, "received", ref="B"),
+            range_query(f"-{q.UNSENT}", "not sent: {{reason}}", ref="C"),
         ],
         size=(8, 8),
     )
@@ -268,17 +274,17 @@ def _rates() -> Any:
 
 
 def _clock() -> Any:
-    panel = style.lines(
+    panel = style.time_series_panel(
         "Clocks",
         "The receiver's clock less the sender's, with the bounds of its error. An error near the"
         " p50 means that"
         " latencies say more of clocks than of the network.",
         "s",
         [
-            query(q.CLOCK, "offset", ref="A"),
-            query(q.CLOCK_HIGH, "offset + error", ref="B"),
-            query(q.CLOCK_LOW, "offset − error", ref="C"),
-            query(q.P50, "p50", ref="D"),
+            range_query(q.CLOCK, "offset", ref="A"),
+            range_query(q.CLOCK_HIGH, "offset + error", ref="B"),
+            range_query(q.CLOCK_LOW, "offset − error", ref="C"),
+            range_query(q.P50, "p50", ref="D"),
         ],
         size=(8, 8),
     )
@@ -287,11 +293,11 @@ def _clock() -> Any:
 
 
 def _burn() -> Any:
-    return style.lines(
+    return style.time_series_panel(
         "Budget burned, times what lasts 30 days",
         "1 uses the budget up in exactly 30 days; 14.4 wakes somebody, 6 writes a ticket. Of the last hour.",
         "short",
-        [query(q.BURN, "{{slo}}")],
+        [range_query(q.BURN, "{{slo}}")],
         size=(8, 8),
         steps=((None, style.GREEN), (6, style.YELLOW), (14.4, style.RED)),
         show_steps=True,
@@ -299,21 +305,21 @@ def _burn() -> Any:
 
 
 def _sli() -> Any:
-    return style.lines(
+    return style.time_series_panel(
         "Objectives kept",
         f"Share of messages that met each objective. {_LATER}",
         "percentunit",
-        [query(q.SLI, "{{slo}}")],
+        [range_query(q.SLI, "{{slo}}")],
         size=(8, 8),
     ).max(1)
 
 
 def build() -> dashboard.Dashboard:
     board = (
-        shell(UID, "Path", "One path: how long, what is missing, and since when.")
+        dashboard_frame(UID, "Path", "One path: how long, what is missing, and since when.")
         .with_variable(mesh_variable("path_info"))
         .with_variable(
-            choice(
+            label_variable(
                 "path",
                 "Path",
                 'path_info{mesh=~"$mesh"}',
@@ -325,14 +331,24 @@ def build() -> dashboard.Dashboard:
     for panel in (*_figures(), _percentiles(), _heatmap(), _classes(), _missing()):
         board = board.with_panel(panel)
     board = board.with_row(Row("In detail"))
-    ends = style.states(
+    ends = style.state_timeline_panel(
         "Probe ends",
         "Connected, attached and, a sender, with credit. A sender without credit is being held"
         " back by the network.",
-        [query(q.ENDS, "{{end}} ({{site}})")],
+        [range_query(q.ENDS, "{{end}} ({{site}})")],
         style.UP,
         size=(8, 8),
     )
     for panel in (_rates(), _jitter(), _odd(), _sli(), _burn(), _clock()):
         board = board.with_panel(panel)
-    return board.with_panel(ends.span(12).height(6)).with_panel(_who().span(12).height(6))
+    objectives = budgets.panel(
+        "Error budgets of 30 days",
+        q.BUDGET_LEFT,
+        q.BUDGET_USED,
+        q.OVERSPENT_SINCE,
+        {"slo": "Objective"},
+        size=(8, 6),
+    )
+    for panel in (ends.span(8).height(6), objectives, _who().span(8).height(6)):
+        board = board.with_panel(panel)
+    return board

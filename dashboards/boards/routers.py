@@ -9,9 +9,9 @@ from grafana_foundation_sdk.builders.dashboard import Row
 from grafana_foundation_sdk.models import dashboard as models
 
 from dashboards import style
-from dashboards.boards.shell import choice, mesh_variable, shell
+from dashboards.boards.shell import dashboard_frame, label_variable, mesh_variable
 from dashboards.queries import routers as q
-from dashboards.style import colour, override, query, rows
+from dashboards.style import colour, override, range_query, table_query
 
 UID: Final = "inflight-routers"
 
@@ -26,7 +26,7 @@ def _mesh() -> Any:
             " up or DOWN. Edge routers hang on the router they are connected to."
         )
         .datasource(style.SOURCE)
-        .targets([rows(q.NODES, ref="nodes"), rows(q.EDGES, ref="edges")])
+        .targets([table_query(q.NODES, ref="nodes"), table_query(q.EDGES, ref="edges")])
         .unit("short")
         .thresholds(style.thresholds(style.PLAIN))
         .span(10)
@@ -45,17 +45,17 @@ def _table() -> Any:
         "Value #dropped": "Not delivered",
         "Value #memory": "Memory",
     }
-    panel = style.grid(
+    panel = style.table_panel(
         "Routers",
         "As of the last poll; not delivered: dropped, released, modified or rejected in the shown time.",
         [
-            rows(q.TABLE_UP, ref="up"),
-            rows(q.KINDS, ref="kind"),
-            rows(q.TABLE_UPTIME, ref="uptime"),
-            rows(q.TABLE_FLOW, ref="flow"),
-            rows(q.TABLE_BACKLOG, ref="backlog"),
-            rows(q.TABLE_DROPPED, ref="dropped"),
-            rows(q.TABLE_MEMORY, ref="memory"),
+            table_query(q.TABLE_UP, ref="up"),
+            table_query(q.KINDS, ref="kind"),
+            table_query(q.TABLE_UPTIME, ref="uptime"),
+            table_query(q.TABLE_FLOW, ref="flow"),
+            table_query(q.TABLE_BACKLOG, ref="backlog"),
+            table_query(q.TABLE_DROPPED, ref="dropped"),
+            table_query(q.TABLE_MEMORY, ref="memory"),
         ],
         columns,
         size=(14, 6),
@@ -79,13 +79,13 @@ def _table() -> Any:
 
 
 def _not_delivered() -> Any:
-    panel = style.lines(
+    panel = style.time_series_panel(
         "Not delivered",
         "Deliveries that ended otherwise than accepted. Dropped presettled ones are lost without a"
         " word to anyone;"
         " released ones went back to their senders.",
         style.MESSAGES,
-        [query(q.NOT_DELIVERED, "{{router}} {{outcome}}")],
+        [range_query(q.NOT_DELIVERED, "{{router}} {{outcome}}")],
         size=(12, 8),
     )
     return override(panel, "/dropped/", color=colour(style.RED))
@@ -93,16 +93,18 @@ def _not_delivered() -> Any:
 
 def build() -> dashboard.Dashboard:
     board = (
-        shell(UID, "Routers", "The mesh: which router or link is in trouble, and with what.")
+        dashboard_frame(UID, "Routers", "The mesh: which router or link is in trouble, and with what.")
         .with_variable(mesh_variable("router_up"))
-        .with_variable(choice("router", "Router", 'router_up{mesh=~"$mesh"}', "One router, several, or all."))
+        .with_variable(
+            label_variable("router", "Router", 'router_up{mesh=~"$mesh"}', "One router, several, or all.")
+        )
         .with_panel(_mesh())
     )
-    up = style.states(
+    up = style.state_timeline_panel(
         "Up",
         "Whether polls of the router succeed; cut off: it answers at a URL of its own, and the mesh has no"
         " way to it from another one. Of links, whether both routers see them.",
-        [query(q.UP, "{{router}}", ref="A"), query(q.EDGE_UP, "link {{id}}", ref="B")],
+        [range_query(q.UP, "{{router}}", ref="A"), range_query(q.EDGE_UP, "link {{id}}", ref="B")],
         style.ROUTER_UP,
         size=(14, 5),
     )
@@ -112,100 +114,100 @@ def build() -> dashboard.Dashboard:
     table = table.grid_pos(models.GridPos(h=6, w=14, x=10, y=5))
     board = board.with_panel(up).with_panel(table)
     board = board.with_row(Row("Flow"))
-    flow = style.lines(
+    flow = style.time_series_panel(
         "Deliveries",
         "In from clients, out to clients, and through from router to router.",
         style.MESSAGES,
-        [query(q.INGRESS, "{{router}} {{flow}}")],
+        [range_query(q.INGRESS, "{{router}} {{flow}}")],
     )
-    who = style.grid(
+    who = style.table_panel(
         "Who talks to whom",
         "Deliveries a second in the shown time, by the router where they came in and the one where"
         " they went out,"
         " the twenty largest.",
-        [rows(q.WHO)],
+        [table_query(q.WHO)],
         {"ingress": "In at", "egress": "Out at", "Value": "Rate"},
         size=(8, 8),
         sort="Rate",
         none="the routers tell no ingress histogram",
     )
     override(who, "Rate", unit=style.MESSAGES, decimals=1)
-    addresses = style.lines(
+    addresses = style.time_series_panel(
         "By address",
         "Deliveries in, the ten busiest of the addresses that the config watches.",
         style.MESSAGES,
-        [query(q.ADDRESSES, "{{address}}")],
+        [range_query(q.ADDRESSES, "{{address}}")],
         size=(8, 8),
     )
-    differences = style.lines(
+    differences = style.time_series_panel(
         "Topology differs",
         "Routers and links missing or unexpected against `expect` of the config.",
         "short",
-        [query(q.DIFFERENCES, "{{mesh}}: {{kind}}")],
+        [range_query(q.DIFFERENCES, "{{mesh}}: {{kind}}")],
         size=(8, 8),
         steps=style.NONE_IS_GOOD,
     )
     for panel in (flow, _not_delivered(), who, addresses, differences):
         board = board.with_panel(panel)
     board = board.with_row(Row("Backlog and credit"))
-    backlog = style.lines(
+    backlog = style.time_series_panel(
         "Backlog by hop",
         "Messages waiting to go to the next router, or gone and not settled. The hop where it"
         " grows is the one"
         " before the trouble.",
         "short",
-        [query(q.BACKLOG, "{{router}} → {{peer}}")],
+        [range_query(q.BACKLOG, "{{router}} → {{peer}}")],
     )
-    ends = style.lines(
+    ends = style.time_series_panel(
         "Backlog by address",
         "The same of clients' links: receivers that are slow, or too few.",
         "short",
-        [query(q.END_BACKLOG, "{{router}} {{address}}")],
+        [range_query(q.END_BACKLOG, "{{router}} {{address}}")],
     )
-    starved = style.lines(
+    starved = style.time_series_panel(
         "Credit starved",
         "For how long the worst link has had no credit: its receiver takes nothing.",
         "s",
-        [query(q.STARVED, "{{router}} → {{peer}} {{address}}")],
+        [range_query(q.STARVED, "{{router}} → {{peer}} {{address}}")],
         size=(8, 8),
         steps=((None, style.GREEN), (30, style.RED)),
         show_steps=True,
     )
-    stuck = style.lines(
+    stuck = style.time_series_panel(
         "Stuck deliveries and blocked links",
         "As the routers themselves judge it.",
         "short",
-        [query(q.STUCK, "{{router}}")],
+        [range_query(q.STUCK, "{{router}}")],
         size=(8, 8),
     )
-    delayed = style.lines(
+    delayed = style.time_series_panel(
         "Slow deliveries",
         "Deliveries that took longer than 1 s or 10 s to settle.",
         style.MESSAGES,
-        [query(q.DELAYED, "{{router}} over {{threshold}}")],
+        [range_query(q.DELAYED, "{{router}} over {{threshold}}")],
         size=(8, 8),
     )
     for panel in (backlog, ends, starved, stuck, delayed):
         board = board.with_panel(panel)
     board = board.with_row(Row("Resources"))
-    memory = style.lines(
+    memory = style.time_series_panel(
         "Memory",
         "Of the router's process; dispatch tells its virtual memory, skupper the resident one.",
         "bytes",
-        [query(q.MEMORY, "{{router}} {{kind}}")],
+        [range_query(q.MEMORY, "{{router}} {{kind}}")],
         size=(8, 8),
     )
-    types = style.lines(
+    types = style.time_series_panel(
         "Memory by type",
         "Objects that the router's threads hold, the ten largest types.",
         "bytes",
-        [query(q.TYPES, "{{router}} {{type}}")],
+        [range_query(q.TYPES, "{{router}} {{type}}")],
         size=(8, 8),
     )
-    not_up = style.grid(
+    not_up = style.table_panel(
         "Not up",
         "Connectors, auto-links and link routes that should be up and are not.",
-        [rows(q.NOT_UP)],
+        [table_query(q.NOT_UP)],
         {"router": "Router", "what": "What", "name": "Name"},
         size=(8, 8),
         none="all are up",

@@ -1,4 +1,4 @@
-"""What all dashboards share: variables, annotations, links, time."""
+"""What all dashboards have in common: variables, annotations, links, time."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ def source_variable() -> dashboard.DatasourceVariable:
     )
 
 
-def choice(
+def label_variable(
     name: str, label: str, series: str, about: str, *, several: bool = True
 ) -> dashboard.QueryVariable:
-    """A choice among the values that the label `name` has in these series."""
+    """Return a variable whose values are those of the label `name` in these series."""
     variable = (
         dashboard.QueryVariable(name)
         .label(label)
@@ -83,7 +83,7 @@ def choice(
 
 
 def mesh_variable(metric: str) -> dashboard.QueryVariable:
-    return choice("mesh", "Mesh", metric, "One mesh, several, or all.")
+    return label_variable("mesh", "Mesh", metric, "One mesh, several, or all.")
 
 
 def annotation(spec: Annotation) -> dashboard.AnnotationQuery:
@@ -98,8 +98,8 @@ def annotation(spec: Annotation) -> dashboard.AnnotationQuery:
     )
 
 
-def shell(uid: str, title: str, about: str) -> dashboard.Dashboard:
-    """A dashboard with all but its variables and panels."""
+def dashboard_frame(uid: str, title: str, about: str) -> dashboard.Dashboard:
+    """Return a dashboard without its own variables and panels."""
     board = (
         dashboard.Dashboard(f"Inflight: {title}")
         .uid(uid)

@@ -1,12 +1,12 @@
 // Everything known of one path: the last final window, the totals, and the objectives.
 
 import { element } from "./dom.js";
-import { count, duration, latency, moment, share } from "./format.js";
+import { budget, count, duration, latency, moment, share } from "./format.js";
 
-export function details(path) {
+export function details(path, now) {
   const blocks = [totals(path)];
   if (path.window) blocks.push(lastWindow(path.window), latencies(path.window));
-  for (const slo of path.slos) blocks.push(objective(slo));
+  for (const slo of path.slos) blocks.push(objective(slo, now));
   return element("div", { class: "facts" }, ...blocks);
 }
 
@@ -48,10 +48,11 @@ function latencies(window) {
   return block("Its latencies", lines);
 }
 
-function objective(slo) {
+function objective(slo, now) {
   const bound = slo.bound_seconds === null ? "delivered" : `within ${latency(slo.bound_seconds)}`;
   const met = slo.total ? slo.good / slo.total : null;
   return block(`Objective: ${share(slo.objective)} ${bound}`, [
+    ["budget of 30 days", budget(slo.budget_left, slo.overspent_since_seconds, now)],
     ["so far", share(met)],
     exact(`slo-${slo.slo}-good`, "good", slo.good),
     exact(`slo-${slo.slo}-total`, "of", slo.total),

@@ -14,6 +14,11 @@ function fill(node, attributes, children) {
   return node;
 }
 
+// A name that may go on in the next line after each of these signs, and not within a word.
+export function breakable(name) {
+  return name.split(/(?<=[/._-])/).flatMap((part) => [part, element("wbr")]);
+}
+
 // Touching the page only where something changed keeps hundreds of rows smooth.
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;

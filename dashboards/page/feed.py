@@ -1,4 +1,4 @@
-"""Snapshots for many readers: made at most so often, and sent on as what has changed."""
+"""Snapshots for many readers: made at most once a second, and sent on as what has changed."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Feed:
         self._made = float("-inf")
 
     def newest(self) -> Json:
-        """Not older than the interval."""
+        """Return a snapshot that is not older than the interval."""
         with self._lock:
             return self._renewed()
 
     def encoded(self) -> bytes:
-        """The same as JSON, once for all who want it."""
+        """Return it as JSON, encoded once for all readers."""
         with self._lock:
             newest = self._renewed()
             if self._encoded is None:
@@ -46,7 +46,7 @@ class Feed:
         return self._newest
 
     def reader(self) -> Reader | None:
-        """A reader of events from now on, or None where there are too many."""
+        """Return a reader of events from now on, or None if there are too many."""
         return Reader(self) if self._readers.acquire(blocking=False) else None
 
     def wait(self) -> None:
@@ -57,7 +57,7 @@ class Feed:
 
 
 class Reader:
-    """Server-sent events: everything, then at each interval what has changed; to be closed."""
+    """Yields server-sent events: everything, then at each interval what has changed. Has to be closed."""
 
     def __init__(self, feed: Feed) -> None:
         self._feed = feed
@@ -83,13 +83,13 @@ class Reader:
 
 
 def event(name: str, value: Json) -> bytes:
-    """A server-sent event; JSON has no line breaks of its own."""
+    """Return a server-sent event; JSON has no line breaks of its own."""
     data = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     return f"event: {name}\ndata: {data}\n\n".encode()
 
 
 def changes(before: Json, now: Json) -> Json:
-    """Fields of paths that differ, names of paths that went; the rest as it is."""
+    """Return the fields of paths and other values that differ, and the names of paths that are gone."""
     old = {path["name"]: path for path in before["paths"]}
     changed = []
     for path in now["paths"]:

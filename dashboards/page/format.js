@@ -35,6 +35,28 @@ export function share(ratio) {
   return ratio === null ? UNKNOWN : `${Number((ratio * 100).toPrecision(6))} %`;
 }
 
+// What is left of a budget, or how often it is used up; -17,043 % would tell nobody anything.
+export function budget(left, overspentSinceSeconds, now) {
+  if (left === null) return UNKNOWN;
+  if (left >= 0) return `${Math.round(left * 100)} % left`;
+  const since = overspentSinceSeconds === null ? "" : `, since ${clock(overspentSinceSeconds, now)}`;
+  return `used up ${times(1 - left)} times over${since}`;
+}
+
+// The same in a column, by what is used.
+export function shortBudget(used) {
+  if (used === null) return UNKNOWN;
+  return used > 1 ? `${times(used)} × over` : `${Math.round((1 - used) * 100)} % left`;
+}
+
+const times = (used) => (used >= 10 ? Math.round(used).toLocaleString("en") : used.toFixed(1));
+
+function clock(seconds, now) {
+  const at = new Date(seconds * 1000);
+  const time = at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+  return Math.abs(now - seconds) < 86400 ? time : `${at.toLocaleDateString()} ${time}`;
+}
+
 export function moment(seconds) {
   return new Date(seconds * 1000).toLocaleString();
 }

@@ -1,7 +1,7 @@
 // The mesh: a drawing for the eye, and tables that say the same in words.
 
 import { byId, drawing } from "./dom.js";
-import { Rows } from "./rows.js";
+import { PlainTable } from "./plain_table.js";
 import { count, duration } from "./format.js";
 
 const DRAWN = 60; // routers; a drawing of more helps nobody
@@ -35,8 +35,8 @@ const EDGES = [
 export class Mesh {
   constructor(section) {
     this.section = section;
-    this.routers = new Rows(byId("routers"), ROUTERS, (r) => `${r.mesh}\n${r.router}`);
-    this.edges = new Rows(byId("edges"), EDGES, (e) => `${e.mesh}\n${e.id}`);
+    this.routers = new PlainTable(byId("routers"), ROUTERS, (r) => `${r.mesh}\n${r.router}`);
+    this.edges = new PlainTable(byId("edges"), EDGES, (e) => `${e.mesh}\n${e.id}`);
     this.drawn = "";
   }
 

@@ -1,19 +1,20 @@
 // Takes the server's events and hands them to the parts of the page.
 
+import { columns } from "./columns.js";
 import { byId, element, setClass, setText } from "./dom.js";
 import { count, duration, moment } from "./format.js";
 import { Mesh } from "./mesh.js";
-import { PathTable, WORST_FIRST } from "./paths.js";
+import { PathTable } from "./path_table.js";
 import { Queues } from "./queues.js";
+import { isAlarming, learnStates, worstFirst } from "./states.js";
 
 const QUIET_SECONDS = 5;
 const RETRY_SECONDS = 3;
-const ALARMS = new Set(["outage", "losing", "silent"]);
 
 const state = { paths: new Map() };
-const table = new PathTable(byId("paths"), byId("filter"), byId("shown"));
 const mesh = new Mesh(byId("mesh-section"));
 const queues = new Queues(byId("queues-section"));
+let table = null; // until it is known which columns there are
 let heard = null; // by this browser's clock, which need not agree with the server's
 
 function take(message, whole) {
@@ -26,14 +27,16 @@ function take(message, whole) {
   }
   for (const name of message.gone ?? []) state.paths.delete(name);
   heard = performance.now();
-  tell(before);
+  learnStates(state.states);
+  table ??= new PathTable(byId("paths"), columns(state.classes), byId("filter"), byId("shown"));
+  announce(before);
   show();
 }
 
-function tell(before) {
+function announce(before) {
   const news = [];
   for (const path of state.paths.values()) {
-    if (ALARMS.has(path.state) && before.get(path.name) !== path.state) {
+    if (isAlarming(path.state) && before.get(path.name) !== path.state) {
       news.push(`${path.name}: ${path.state}, ${path.state_text}`);
     }
   }
@@ -44,10 +47,10 @@ function show() {
   setText(byId("site"), `at ${state.site}`);
   const words = new Map();
   for (const path of state.paths.values()) words.set(path.state, (words.get(path.state) ?? 0) + 1);
-  const order = [...words].sort(([a], [b]) => WORST_FIRST.indexOf(a) - WORST_FIRST.indexOf(b));
+  const order = [...words].sort(([a], [b]) => worstFirst(a, b));
   const summary = order.map(([word, number]) => `${count(number)} ${word}`).join(", ");
   setText(byId("summary"), `${count(state.paths.size)} paths: ${summary}`);
-  const worst = [...words.keys()].some((word) => ALARMS.has(word)) ? "! " : "";
+  const worst = [...words.keys()].some(isAlarming) ? "! " : "";
   if (document.title !== `${worst}Inflight at ${state.site}`) document.title = `${worst}Inflight at ${state.site}`;
   const banner = byId("banner");
   banner.hidden = !state.not_ready;

@@ -1,7 +1,7 @@
 // Queues, the deepest first; one with messages and nobody to take them stands out.
 
 import { byId, element, setText } from "./dom.js";
-import { Rows } from "./rows.js";
+import { PlainTable } from "./plain_table.js";
 import { count } from "./format.js";
 
 const SHOWN = 50;
@@ -18,7 +18,7 @@ const COLUMNS = [
 export class Queues {
   constructor(section) {
     this.section = section;
-    this.rows = new Rows(byId("queues"), COLUMNS, (q) => `${q.mesh}\n${q.broker}\n${q.address}\n${q.queue}`);
+    this.rows = new PlainTable(byId("queues"), COLUMNS, (q) => `${q.mesh}\n${q.broker}\n${q.address}\n${q.queue}`);
     this.more = element("p", { class: "dim" });
     section.append(this.more);
   }

@@ -34,7 +34,7 @@ _HEADERS: Final = {
 
 
 def routes(exporter: Exporter, not_ready: Callable[[], str | None]) -> Mapping[str, Route]:
-    """To be served beside /metrics."""
+    """Return what is served beside /metrics."""
     feed = Feed(lambda: snapshot(exporter, not_ready()))
     files = _files()
     return {

@@ -32,7 +32,7 @@ _PAGE: Final = """\
 
 
 def html() -> bytes:
-    """With a heading's words as its id, as links within the runbook have them."""
+    """Return the page; a heading's id is its words, as links within the runbook have them."""
     markdown = MarkdownIt("js-default")  # what looks like HTML stays text
     tokens = markdown.parse(FILE.read_text(encoding="utf-8"))
     for token, inside in pairwise(tokens):

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 -- PromQL is read best in few lines
-"""What is asked about brokers and their queues."""
+"""Queries about brokers and their queues."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dashboards.promql import expand
 
 
 def _some(expression: str) -> str:
-    """`%` stands for what selects the brokers."""
+    """Expand an expression in which `%` stands for the selection of brokers."""
     return expand(expression.replace("%", 'mesh=~"$mesh",broker=~"$broker"'))
 
 

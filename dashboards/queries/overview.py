@@ -1,23 +1,23 @@
 # ruff: noqa: E501 -- PromQL is read best in few lines
-"""What the first page asks: all paths at once."""
+"""Queries about all paths at once."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from dashboards.promql import expand
-from dashboards.queries.counted import counted
-from dashboards.queries.state import slow, state
+from dashboards.queries.counted import messages_of_class, rise_over_range
+from dashboards.queries.path_state import in_state, state
 
 _ALL: Final = 'mesh=~"$mesh"'
 
-LOST: Final = counted("lost", _ALL)
+LOST: Final = messages_of_class("lost", _ALL)
 LOST_ALL: Final = f"sum({LOST})"
 
 PATHS: Final = expand('count(path_info{mesh=~"$mesh"})')
-IN_OUTAGE: Final = expand('sum(path_outage_seconds{mesh=~"$mesh"} > bool 1)')
+IN_OUTAGE: Final = in_state("outage", _ALL)
 SUSPECT: Final = expand('sum(path_suspect_messages{mesh=~"$mesh"})')
-TOO_SLOW: Final = f"sum({slow(_ALL)})"
+TOO_SLOW: Final = in_state("slow", _ALL)
 ROUTERS_UP: Final = expand('sum(router_up{mesh=~"$mesh"}) / count(router_up{mesh=~"$mesh"})')
 DIFFERENCES: Final = expand('sum(mesh_topology_differences{mesh=~"$mesh"})')
 LAG: Final = expand("max(stream_lag_seconds)")
@@ -52,23 +52,14 @@ AGE: Final = expand(
     'max by (mesh, path) (clamp_min(time() - path_last_received_timestamp_seconds{mesh=~"$mesh"}, 0))'
 )
 
-# What is left of the error budget of the last 30 days, 1 when nothing was lost. increase() over 30 days reads
-# every sample in them, which Prometheus refuses for hundreds of paths: the counter then and now tells the same
-# unless it began anew in between, and then what was counted since (the exporter keeps its counters in a file).
-_SINCE: Final = (
-    'clamp_min(max by (mesh, path, slo) ({0}{{mesh=~"$mesh"}}) - (max by (mesh, path, slo) ({0}{{mesh=~"$mesh"}} offset 30d)'
-    ' <= max by (mesh, path, slo) ({0}{{mesh=~"$mesh"}}) or 0 * max by (mesh, path, slo) ({0}{{mesh=~"$mesh"}})), 0)'
+BUDGET_LEAST: Final = expand('clamp_min(min by (mesh, path) (path_slo_budget_left_ratio{mesh=~"$mesh"}), 0)')
+_BUDGETS: Final = 'bottomk(8, max by (mesh, path, slo) (path_slo_budget_left_ratio{mesh=~"$mesh"}))'
+BUDGETS_LEFT: Final = expand(f"clamp_min({_BUDGETS}, 0)")
+BUDGETS_USED: Final = expand(f"1 - {_BUDGETS}")
+# In ms, as Grafana has moments.
+OVERSPENT_SINCE: Final = expand(
+    f"1000 * max by (mesh, path, slo) (path_slo_overspent_since_timestamp_seconds) and {_BUDGETS}"
 )
-BUDGET: Final = expand(
-    "1 - (1 - "
-    + _SINCE.format("path_slo_good_messages_total")
-    + " / ("
-    + _SINCE.format("path_slo_messages_total")
-    + " > 0))"
-    ' / (1 - max by (mesh, path, slo) (path_slo_objective_ratio{mesh=~"$mesh"}))'
-)
-BUDGET_WORST: Final = f"bottomk(8, {BUDGET})"
-BUDGET_LEAST: Final = f"min by (mesh, path) ({BUDGET})"
 
 WORST_P99: Final = f"topk(5, {P99})"
 MISSING_BY_PATH: Final = expand('sum by (path) (path_suspect_messages{mesh=~"$mesh"})')
@@ -83,4 +74,4 @@ EVENTS: Final = expand(
     "min by (kind, text) (min_over_time(timestamp(event_active)[$__range:$__interval])) * 1000"
 )
 PROGRESS: Final = expand('time() - min(stream_last_progress_timestamp_seconds{query=~"accounting-.*"})')
-ERRORS: Final = expand("sum(increase(exporter_accounting_errors_total[$__range]))")
+ERRORS: Final = expand(f"sum({rise_over_range('exporter_accounting_errors_total')})")

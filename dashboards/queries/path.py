@@ -1,28 +1,28 @@
 # ruff: noqa: E501 -- PromQL is read best in few lines
-"""What is asked about one path."""
+"""Queries about one path."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from dashboards.promql import expand
-from dashboards.queries.counted import counted
-from dashboards.queries.state import state
+from dashboards.queries.counted import messages_of_class, rise_per_step, rise_since_start
+from dashboards.queries.path_state import state
 
 _P: Final = 'mesh=~"$mesh",path="$path"'
 
 
 def _one(expression: str) -> str:
-    """`%` stands for what selects the path."""
+    """Expand an expression in which `%` stands for the selection of the path."""
     return expand(expression.replace("%", _P))
 
 
 STATE: Final = state(_P)
 # Of a minute: a window of few messages has no p99.
 P99: Final = _one("histogram_quantile(0.99, sum by (le) (rate(path_response_latency_seconds_bucket{%}[1m])))")
-LOST: Final = counted("lost", _P)
-REFUSED: Final = counted("refused", _P)
-OUTAGE_TOTAL: Final = _one("sum(increase(path_outage_seconds_total{%}[$__range]))")
+LOST: Final = messages_of_class("lost", _P)
+REFUSED: Final = messages_of_class("refused", _P)
+OUTAGE_TOTAL: Final = _one(f"sum({rise_since_start('path_outage_seconds_total{%}')})")
 AGE: Final = _one("clamp_min(time() - max(path_last_received_timestamp_seconds{%}), 0)")
 WHO: Final = _one("path_info{%}")
 
@@ -34,12 +34,11 @@ BURN: Final = _one(
     "(1 - sum by (slo) (rate(path_slo_good_messages_total{%}[1h])) / (sum by (slo) (rate(path_slo_messages_total{%}[1h])) > 0))"
     " / (1 - max by (slo) (path_slo_objective_ratio{%}))"
 )
-BUDGET: Final = _one(
-    "1 - (1 - sum by (slo) (increase(path_slo_good_messages_total{%}[30d])) / (sum by (slo) (increase(path_slo_messages_total{%}[30d])) > 0))"
-    " / (1 - max by (slo) (path_slo_objective_ratio{%}))"
-)
+BUDGET_LEFT: Final = _one("clamp_min(max by (slo) (path_slo_budget_left_ratio{%}), 0)")
+BUDGET_USED: Final = _one("1 - max by (slo) (path_slo_budget_left_ratio{%})")
+OVERSPENT_SINCE: Final = _one("1000 * max by (slo) (path_slo_overspent_since_timestamp_seconds{%})")
 
-HEATMAP: Final = _one("sum by (le) (increase(path_response_latency_seconds_bucket{%}[$__rate_interval]))")
+HEATMAP: Final = _one(f"sum by (le) ({rise_per_step('path_response_latency_seconds_bucket{%}')})")
 RESPONSE: Final = _one('max by (quantile) (path_window_latency_seconds{%,basis="response"})')
 SERVICE: Final = _one('max(path_window_latency_seconds{%,basis="service",quantile="1"})')
 BOUND: Final = _one("min(path_slo_bound_seconds{%})")
@@ -54,7 +53,7 @@ JITTER_MAX: Final = _one("max(path_window_jitter_max_seconds{%})")
 JITTER_MIN: Final = _one("min(path_window_jitter_min_seconds{%})")
 
 ODD: Final = {
-    kind: _one(f"sum(increase(path_{kind}_messages_total{{%}}[$__rate_interval]))")
+    kind: _one(f"sum({rise_per_step(f'path_{kind}_messages_total{{%}}')})")
     for kind in ("duplicate", "redelivered", "reordered", "late", "unexpected", "foreign", "negative_latency")
 }
 ASKED: Final = _one("sum(rate(probe_schedule_lag_seconds_count{%}[$__rate_interval]))")

@@ -1,10 +1,13 @@
-"""What is asked about the monitor itself."""
+"""Queries about the monitor itself."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from dashboards.promql import expand
+from dashboards.queries.counted import messages_of_class, rise_over_range, rise_per_step, rise_since_start
+
+_ALL: Final = 'mesh=~"$mesh"'
 
 # The whole shown time: the histogram is empty for seconds at a time when nothing is received.
 FRESHNESS: Final = expand(
@@ -13,7 +16,7 @@ FRESHNESS: Final = expand(
 FRESHNESS_P50: Final = expand(
     "histogram_quantile(0.5, sum by (le) (rate(exporter_freshness_seconds_bucket[5m])))"
 )
-ERRORS: Final = expand("sum(increase(exporter_accounting_errors_total[$__range]))")
+ERRORS: Final = expand(f"sum({rise_over_range('exporter_accounting_errors_total')})")
 LAG: Final = expand("max by (query) (stream_lag_seconds)")
 PROGRESS: Final = expand('time() - min(stream_last_progress_timestamp_seconds{query=~"accounting-.*"})')
 ENDS_UP: Final = expand('sum(probe_end_up{mesh=~"$mesh"}) / count(probe_end_up{mesh=~"$mesh"})')
@@ -24,8 +27,8 @@ SPOOL_WORST: Final = f"max({SPOOL})"
 OLDEST: Final = expand("max by (part, site) (sink_oldest_record_seconds)")
 CONFIGS: Final = expand("count(count by (config_hash) (build_info))")
 UNOBSERVED: Final = expand(
-    'sum(increase(path_messages_total{mesh=~"$mesh",class="unobserved"}[$__range]))'
-    ' / (sum(increase(path_messages_total{mesh=~"$mesh"}[$__range])) > 0)'
+    f"sum({messages_of_class('unobserved', _ALL)})"
+    f" / (sum({rise_since_start(f'path_messages_total{{{_ALL}}}')}) > 0)"
 )
 
 PHASES: Final = expand(
@@ -35,20 +38,20 @@ PHASES: Final = expand(
 RECORDS: Final = expand("sum by (query) (rate(stream_records_total[$__rate_interval]))")
 SAMPLES: Final = expand("sum by (query) (rate(stream_samples_total[$__rate_interval]))")
 STATE: Final = expand("sum by (query) (stream_state_bytes)")
-DEAD_ALL: Final = expand("sum(increase(stream_dead_letters_total[$__rate_interval]))")
-IGNORED_ALL: Final = expand("sum(increase(stream_ignored_total[$__rate_interval]))")
+DEAD_ALL: Final = expand(f"sum({rise_per_step('stream_dead_letters_total')})")
+IGNORED_ALL: Final = expand(f"sum({rise_per_step('stream_ignored_total')})")
 # By reason only those that there were any of in the shown time.
 DEAD: Final = expand(
-    "sum by (reason) (increase(stream_dead_letters_total[$__rate_interval]))"
+    f"sum by (reason) ({rise_per_step('stream_dead_letters_total')})"
     " and sum by (reason) (increase(stream_dead_letters_total[$__range])) > 0"
 )
 IGNORED: Final = expand(
-    "sum by (reason) (increase(stream_ignored_total[$__rate_interval]))"
+    f"sum by (reason) ({rise_per_step('stream_ignored_total')})"
     " and sum by (reason) (increase(stream_ignored_total[$__range])) > 0"
 )
-LOST_RECORDS: Final = expand("sum(increase(stream_records_lost_total[$__rate_interval]))")
-DROPPED: Final = expand("sum by (part) (increase(sink_dropped_seconds_total[$__rate_interval]))")
-RESTARTS: Final = expand("sum(increase(stream_restarts_total[$__rate_interval]))")
+LOST_RECORDS: Final = expand(f"sum({rise_per_step('stream_records_lost_total')})")
+DROPPED: Final = expand(f"sum by (part) ({rise_per_step('sink_dropped_seconds_total')})")
+RESTARTS: Final = expand(f"sum({rise_per_step('stream_restarts_total')})")
 ENDS: Final = expand('min by (path, end) (probe_end_up{mesh=~"$mesh"})')
 SCHEDULE_LAG: Final = expand(
     "histogram_quantile(0.99, sum by (le) (rate(probe_schedule_lag_seconds_bucket[$__rate_interval])))"

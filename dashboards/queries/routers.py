@@ -1,20 +1,21 @@
 # ruff: noqa: E501 -- PromQL is read best in few lines
-"""What is asked about meshes and their routers."""
+"""Queries about meshes and their routers."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from dashboards.promql import expand
+from dashboards.queries.counted import rise_over_range
 
 
 def _some(expression: str) -> str:
-    """`%` stands for what selects the routers."""
+    """Expand an expression in which `%` stands for the selection of routers."""
     return expand(expression.replace("%", 'mesh=~"$mesh",router=~"$router"'))
 
 
 def _id(expression: str, label: str, into: str) -> str:
-    """Two meshes may have routers of the same name."""
+    """Make a label of mesh and name: two meshes may have routers of the same name."""
     return f'label_join({expression}, "{into}", "/", "mesh", "{label}")'
 
 
@@ -105,9 +106,8 @@ TABLE_FLOW: Final = _some(
 TABLE_BACKLOG: Final = _some(
     'sum by (mesh, router) (router_link_undelivered_messages{%,type!="router-control"} + router_link_unsettled_messages{%,type!="router-control"})'
 )
-TABLE_DROPPED: Final = _some(
-    'round(sum by (mesh, router) (increase(router_outcomes_total{%,outcome=~"dropped.*|released|modified|rejected"}[$__range])))'
-)
+_NOT_DELIVERED: Final = 'router_outcomes_total{%,outcome=~"dropped.*|released|modified|rejected"}'
+TABLE_DROPPED: Final = _some(f"sum by (mesh, router) ({rise_over_range(_NOT_DELIVERED)})")
 TABLE_MEMORY: Final = _some(
     'max by (mesh, router) (router_memory_bytes{%,kind="resident"}'
     ' or on (mesh, router) router_memory_bytes{%,kind="virtual"})'

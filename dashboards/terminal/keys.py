@@ -31,7 +31,7 @@ _KEY: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z~]|[\s\S]")
 
 
 class Keys:
-    """While it is open the terminal hands over keys as they are pressed, and shows none of them."""
+    """While open, the terminal hands over keys as they are pressed and does not show them."""
 
     def __enter__(self) -> Self:
         self._file = sys.stdin.fileno()
@@ -45,7 +45,7 @@ class Keys:
         termios.tcsetattr(self._file, termios.TCSADRAIN, self._before)
 
     def read(self, seconds: float) -> list[str]:
-        """Keys pressed meanwhile, as characters or names; returns with the first, or after so long."""
+        """Return the keys pressed, as characters or names; waits for the first for so long."""
         if not select.select([self._file], [], [], seconds)[0]:
             return []
         data = os.read(self._file, 256).decode(errors="ignore")
@@ -53,5 +53,5 @@ class Keys:
 
 
 def split(data: str) -> list[str]:
-    """What was typed, key by key."""
+    """Return what was typed, key by key."""
     return [_NAMED.get(key, key) for key in _KEY.findall(data) if key in _NAMED or key.isprintable()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -11,33 +12,33 @@ from rich.table import Table
 from rich.text import Text
 
 from collectors.contract.untrusted_text import shown
-from dashboards.event_lines import happened
-from streaming.wording import WORDS, seconds
+from dashboards.event_lines import event_lines, moment
+from streaming import wording
 
 Json = dict[str, Any]
 
-COLOURS: Final = {
-    "outage": "bold white on red",
-    "losing": "bold red",
-    "silent": "bold magenta",
-    "suspect": "yellow",
-    "refused": "yellow",
-    "blind": "magenta",
-    "behind": "yellow",
-    "slow": "yellow",
-    "waiting": "dim",
-    "ok": "green",
+# By the colours of the table of states.
+STYLES: Final = {
+    "red": "bold white on red",
+    "orange": "bold red",
+    "yellow": "yellow",
+    "purple": "magenta",
+    "blue": "cyan",
+    "grey": "dim",
+    "green": "green",
 }
 _UNKNOWN: Final = "–"
 _FIGURES: Final = {"p50": 6, "p99": 7, "max": 7, "rate": 6, "lost": 5, "jitter": 6, "age": 5}  # least width
+_WIDE: Final = 100  # columns: there is room for budgets
+_BUDGETS: Final = 2  # overspent ones that have a line of their own
 # How many are shown of the network, where there is room for them.
 _MOST: Final = {"routers": 8, "edges": 6, "queues": 6}
 _LEAST: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """How to show it: which column sorts, which names, which rows, and how high the screen is."""
+class TableOptions:
+    """How the table is shown: sorting, filter, the rows that are seen, and the height of the screen."""
 
     sort: str = "state"
     reverse: bool = False
@@ -47,34 +48,36 @@ class Choice:
     height: int | None = None
 
 
-def screen(state: Json, width: int, choice: Choice | None = None) -> RenderableType:
-    """The whole, as `inflight top` and `inflight demo` show it."""
-    choice = choice or Choice()
-    parts: list[RenderableType] = [_title(state, choice), *_events(state), _paths(state, width, choice)]
+def screen(state: Json, width: int, options: TableOptions | None = None) -> RenderableType:
+    """Return the whole screen, as `inflight top` and `inflight demo` show it."""
+    options = options or TableOptions()
+    parts: list[RenderableType] = [_title(state, options), *_events(state), _paths(state, width, options)]
+    parts += _overspent(state)
     if state["routers"]:
-        parts.append(_routers(state, choice))
+        parts.append(_routers(state, options))
     if state["edges"]:
-        parts.append(_edges(state, choice))
+        parts.append(_edges(state, options))
     if state["queues"]:
-        parts.append(_queues(state, choice))
+        parts.append(_queues(state, options))
     return Group(*parts)
 
 
-def selected(state: Json, choice: Choice) -> list[Json]:
-    """The paths that the filter lets through, in order."""
-    wanted = choice.filter.lower()
+def selected(state: Json, options: TableOptions) -> list[Json]:
+    """Return the paths that the filter lets through, in order."""
+    wanted = options.filter.lower()
     found = [path for path in state["paths"] if wanted in path["name"].lower()]
-    return sorted(found, key=lambda path: (SORTS[choice.sort](path), path["name"]), reverse=choice.reverse)
+    return sorted(found, key=lambda path: (SORTS[options.sort](path), path["name"]), reverse=options.reverse)
 
 
-def _title(state: Json, choice: Choice) -> Text:
-    counts = {word: sum(path["state"] == word for path in state["paths"]) for word in WORDS}
+def _title(state: Json, options: TableOptions) -> Text:
+    counts = Counter(path["state"] for path in state["paths"])
     text = Text(f"Inflight at {shown(state['site'])}: {len(state['paths'])} paths", style="bold")
-    for word, count in counts.items():
-        if count:
-            text.append(f"  {count} ", style="default").append(word, style=COLOURS[word])
-    if choice.filter:
-        text.append(f"  names with “{shown(choice.filter)}”", style="dim")
+    for known in state["states"]:  # the worst first
+        if number := counts[known["word"]]:
+            text.append(f"  {number} ", style="default")
+            text.append(shown(known["word"]), style=STYLES.get(known["colour"], ""))
+    if options.filter:
+        text.append(f"  names with “{shown(options.filter)}”", style="dim")
     if state["not_ready"]:
         text.append(f"\nnot ready: {shown(state['not_ready'])}", style="yellow")
     return text
@@ -83,22 +86,46 @@ def _title(state: Json, choice: Choice) -> Text:
 def _events(state: Json) -> list[Text]:
     return [
         Text(shown(line), style="bold cyan" if now else "cyan", no_wrap=True, overflow="ellipsis")
-        for now, line in happened(state)
+        for now, line in event_lines(state)
     ]
 
 
-def _paths(state: Json, width: int, choice: Choice) -> Table:
+def _overspent(state: Json) -> list[Text]:
+    """Return lines for the budgets that are used up, the worst first."""
+    found = [
+        (slo["budget_left"], path["name"], slo)
+        for path in state["paths"]
+        for slo in path["slos"]
+        if slo["budget_left"] is not None and slo["budget_left"] < 0
+    ]
+    found.sort(key=lambda one: one[:2])
+    lines = []
+    for left, name, slo in found[:_BUDGETS]:
+        since = slo["overspent_since_seconds"]
+        when = "" if since is None else moment(since, state["now_seconds"], "%H:%M")
+        text = f"budget of {shown(name)}, {shown(slo['slo'])}: {wording.budget(left, when)}"
+        lines.append(Text(text, style="red", no_wrap=True, overflow="ellipsis"))
+    return lines
+
+
+def _paths(state: Json, width: int, options: TableOptions) -> Table:
     table = Table(box=None, padding=(0, 1, 0, 0), width=width, header_style="dim")
-    mark = {choice.sort: " ▴" if choice.reverse else " ▾"}
+    mark = {options.sort: " ▴" if options.reverse else " ▾"}
     table.add_column("path" + mark.get("path", ""), ratio=1, no_wrap=True, overflow="ellipsis", min_width=10)
     for name, least in _FIGURES.items():
         table.add_column(name + mark.get(name, ""), justify="right", min_width=least, no_wrap=True)
+    if width >= _WIDE:
+        table.add_column("budget", justify="right", min_width=9, no_wrap=True)
     table.add_column("state" + mark.get("state", ""), min_width=7, no_wrap=True)
-    paths = selected(state, choice)
-    last = None if choice.rows is None else choice.offset + choice.rows
-    for path in paths[choice.offset : last]:
-        table.add_row(*_row(path, state["now_seconds"]))
-    hidden = len(paths) - len(paths[choice.offset : last])
+    paths = selected(state, options)
+    last = None if options.rows is None else options.offset + options.rows
+    styles = {known["word"]: STYLES.get(known["colour"], "") for known in state["states"]}
+    for path in paths[options.offset : last]:
+        cells = _row(path, state["now_seconds"])
+        if width >= _WIDE:
+            cells.append(_budget(path))
+        table.add_row(*cells, Text(shown(path["state"]), styles[path["state"]]))
+    hidden = len(paths) - len(paths[options.offset : last])
     if hidden:
         table.add_row(Text(f"… and {hidden} more", style="dim"))
     return table
@@ -109,8 +136,7 @@ def _row(path: Json, now_seconds: float) -> list[Text]:
     at_least = response.get("at_least", [])
     jitter = (path["window"] or {}).get("jitter") or {}
     received = path["last_received_seconds"]
-    age = _UNKNOWN if received is None else seconds(max(0, round((now_seconds - received) * 1e9)))
-    word = "maint." if path["maintenance"] else path["state"]
+    age = _UNKNOWN if received is None else wording.duration(max(0, round((now_seconds - received) * 1e9)))
     return [
         Text(shown(path["name"])),
         *(
@@ -124,12 +150,19 @@ def _row(path: Json, now_seconds: float) -> list[Text]:
         Text(count(lost), style="bold red" if lost else ""),
         Text(latency(jitter.get("99", jitter.get("max")))),
         Text(age.replace(" ", "")),
-        Text(word, style="cyan" if path["maintenance"] else COLOURS[path["state"]]),
     ]
 
 
-def _routers(state: Json, choice: Choice) -> Table:
-    most = _most("routers", choice)
+def _budget(path: Json) -> Text:
+    """Return the budget of the objective that has least left."""
+    left = min((slo["budget_left"] for slo in path["slos"] if slo["budget_left"] is not None), default=None)
+    if left is None:
+        return Text(_UNKNOWN)
+    return Text(f"{count(1 - left)}× over", style="red") if left < 0 else Text(wording.budget(left))
+
+
+def _routers(state: Json, options: TableOptions) -> Table:
+    most = _most("routers", options)
     table = _small("router", "state", "waiting", "unsettled", "msg/s", "version")
     routers = sorted(state["routers"], key=lambda router: (router["up"], router["router"]))
     for router in routers[:most]:
@@ -145,8 +178,8 @@ def _routers(state: Json, choice: Choice) -> Table:
     return table
 
 
-def _edges(state: Json, choice: Choice) -> Table:
-    most = _most("edges", choice)
+def _edges(state: Json, options: TableOptions) -> Table:
+    most = _most("edges", options)
     table = _small("link", "state", "waiting", "unsettled", "msg/s")
     edges = sorted(state["edges"], key=lambda edge: (edge["up"], edge["id"]))
     for edge in edges[:most]:
@@ -161,8 +194,8 @@ def _edges(state: Json, choice: Choice) -> Table:
     return table
 
 
-def _queues(state: Json, choice: Choice) -> Table:
-    most = _most("queues", choice)
+def _queues(state: Json, options: TableOptions) -> Table:
+    most = _most("queues", options)
     table = _small("queue", "broker", "messages", "consumers", "in/s", "out/s")
     queues = sorted(state["queues"], key=lambda queue: (-queue["messages"], queue["queue"]))
     for queue in queues[:most]:
@@ -205,24 +238,24 @@ def _and_more(table: Table, hidden: int) -> None:
         table.add_row(Text(f"… and {hidden} more", style="dim"))
 
 
-def _most(what: str, choice: Choice) -> int:
-    """How many lines of a part of the network: fewer on a small screen, for paths come first."""
-    if choice.height is None:
+def _most(what: str, options: TableOptions) -> int:
+    """Return how many lines of a part of the network are shown; paths come first on a small screen."""
+    if options.height is None:
         return _MOST[what]
-    return max(_LEAST, min(_MOST[what], (choice.height - 12) // 3 - 2))
+    return max(_LEAST, min(_MOST[what], (options.height - 12) // 3 - 2))
 
 
-def around(state: Json, choice: Choice) -> int:
-    """How many lines events and network take above and below the paths."""
+def around(state: Json, options: TableOptions) -> int:
+    """Return how many lines events, budgets and network take above and below the paths."""
     network = 0
     for name in _MOST:
-        count_, most = len(state[name]), _most(name, choice)
+        count_, most = len(state[name]), _most(name, options)
         network += (1 + min(count_, most) + (count_ > most)) if count_ else 0
-    return len(happened(state)) + network
+    return len(event_lines(state)) + len(_overspent(state)) + network
 
 
 def latency(value: float | None) -> str:
-    """Three digits and a unit."""
+    """Return a latency in three digits and a unit."""
     if value is None:
         return _UNKNOWN
     size = abs(value)
@@ -234,7 +267,7 @@ def latency(value: float | None) -> str:
 
 
 def count(value: float) -> str:
-    """At most five characters: 950, 12.5k, 3.4M."""
+    """Return a count in at most five characters: 950, 12.5k, 3.4M."""
     for limit, divisor, unit in ((1e4, 1.0, ""), (1e7, 1e3, "k"), (1e10, 1e6, "M"), (float("inf"), 1e9, "G")):
         if abs(value) < limit:
             scaled = value / divisor
@@ -248,7 +281,7 @@ def _figure(path: Json, name: str) -> float:
 
 
 SORTS: Final[dict[str, Callable[[Json], Any]]] = {
-    "state": lambda path: WORDS.index(path["state"]),
+    "state": lambda path: -path["state_rank"],
     "path": lambda path: path["name"],
     "p50": lambda path: _figure(path, "50"),
     "p99": lambda path: _figure(path, "99"),

@@ -23,21 +23,24 @@ def command() -> None:
     """
 
 
-@command.command(short_help="Write the dashboards as JSON files.")
+@command.command(short_help="Write dashboards and rules as files.")
 @click.option(
-    "--out", type=click.Path(path_type=Path, file_okay=False), help="Into this folder, not the package's."
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="The dashboards alone, into this folder, not the package's.",
 )
 @click.option(
     "--check", is_flag=True, help="Write nothing; exit status 1 if files are not as the code makes them."
 )
 def build(out: Path | None, *, check: bool) -> None:
-    """Write the dashboards, made from code, as the JSON that Grafana imports."""
+    """Write the dashboards as the JSON that Grafana imports, and the rules as Prometheus reads them."""
     from dashboards import build as made  # noqa: PLC0415 -- `--help` need not load the SDK
+    from dashboards.alerts import files as rules  # noqa: PLC0415 -- nor YAML
 
     folder = out or made.FOLDER
     if not check:
         try:
-            changed = made.write(folder)
+            changed = made.write(folder) + ([] if out else rules.write())
         except OSError as error:
             raise Problem(
                 f"cannot write the dashboards to {folder}: {error.strerror}; name another with --out"
@@ -50,7 +53,7 @@ def build(out: Path | None, *, check: bool) -> None:
         name
         for name, board in made.dashboards().items()
         if _read(folder / f"{name}.json") != made.text(board)
-    ]
+    ] + ([] if out else [file.name for file in rules.stale()])
     if stale:
         raise Finding(f"not as the code makes them: {', '.join(stale)}; run `inflight dashboards build`")
     click.echo(f"{folder} is up to date")

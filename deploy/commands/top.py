@@ -19,9 +19,9 @@ from collectors.contract.untrusted_text import shown
 from collectors.http import client
 from collectors.http.server import NO_PAGE
 from collectors.process.worker import Worker
-from dashboards.terminal.controls import Viewer
+from dashboards.terminal.controls import TableControls
 from dashboards.terminal.keys import Keys
-from dashboards.terminal.table import SORTS, Choice, around, screen, selected
+from dashboards.terminal.table import SORTS, TableOptions, around, screen, selected
 from deploy.errors import Problem
 from deploy.signals import stop_on_signals
 
@@ -49,7 +49,7 @@ def command(url: str, sort: str, filter_: str, *, once: bool) -> None:
     except ValueError as error:
         raise Problem(str(error)) from None
     console = Console()
-    choice = Choice(sort=sort, filter=filter_)
+    options = TableOptions(sort=sort, filter=filter_)
     try:
         state = fetch(url)
     except (OSError, ValueError) as error:
@@ -57,9 +57,9 @@ def command(url: str, sort: str, filter_: str, *, once: bool) -> None:
             f"no answer from {url}: {error}; is `inflight export` or `inflight run` there?"
         ) from None
     if once or not console.is_terminal or not sys.stdin.isatty():
-        console.print(screen(state, console.width, choice))
+        console.print(screen(state, console.width, options))
         return
-    _watch(url, console, Viewer(choice), state)
+    _watch(url, console, TableControls(options), state)
 
 
 def fetch(url: str) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def fetch(url: str) -> dict[str, Any]:
         raise ValueError(shown(f"HTTP status {answer.status}: {said.strip()}"))
     try:
         state = json.loads(answer.body)
-        screen(state, 80, Choice())  # raises where something is missing that is shown
+        screen(state, 80, TableOptions())  # raises where something is missing that is shown
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
         raise ValueError("this is no state of Inflight") from None
     return dict(state)
@@ -100,25 +100,25 @@ class _Reader:
                 self._silent = f"no answer from {self._url}: {error}"
 
 
-def _watch(url: str, console: Console, viewer: Viewer, state: dict[str, Any]) -> None:
+def _watch(url: str, console: Console, controls: TableControls, state: dict[str, Any]) -> None:
     stop = threading.Event()
     stop_on_signals(stop)
     reader = _Reader(url, state, stop)
     with Keys() as keys, Live(console=console, auto_refresh=False, screen=True) as live:
-        while not stop.is_set() and not viewer.ended:
-            live.update(_render(reader, viewer, console), refresh=True)
+        while not stop.is_set() and not controls.ended:
+            live.update(_render(reader, controls, console), refresh=True)
             for key in keys.read(_REFRESH_SECONDS / 2):
-                paths = len(selected(reader.state, viewer.choice))
-                viewer.press(key, paths=paths, rows=_rows(reader.state, console))
+                paths = len(selected(reader.state, controls.options))
+                controls.press(key, paths=paths, rows=_rows(reader.state, console))
     stop.set()
 
 
-def _render(reader: _Reader, viewer: Viewer, console: Console) -> Group:
-    choice = replace(viewer.choice, rows=_rows(reader.state, console), height=console.height)
-    foot = Text(reader.trouble, style="bold red") if reader.trouble else Text(viewer.foot(), style="dim")
-    return Group(screen(reader.state, console.width, choice), foot)
+def _render(reader: _Reader, controls: TableControls, console: Console) -> Group:
+    options = replace(controls.options, rows=_rows(reader.state, console), height=console.height)
+    foot = Text(reader.trouble, style="bold red") if reader.trouble else Text(controls.foot(), style="dim")
+    return Group(screen(reader.state, console.width, options), foot)
 
 
 def _rows(state: dict[str, Any], console: Console) -> int:
     """Returns how many paths fit between the events above and the network below."""
-    return max(3, console.height - 5 - around(state, Choice(height=console.height)))
+    return max(3, console.height - 5 - around(state, TableOptions(height=console.height)))

@@ -16,7 +16,7 @@ def status_line(part: RunPart) -> str:
     if problem is not None:
         return problem
     shown = part.exporter.shown()
-    counts = {name: sum(path.book.of_class(name) for path in shown) for name in CLASSES}
+    counts = {name: sum(path.counters.messages_in_class(name) for path in shown) for name in CLASSES}
     pending = sum(path.live["pending"] for path in shown if path.live)
     told = [f"{len(shown)} path{'s' * (len(shown) != 1)}", f"sent {sum(counts.values())}"]
     told += [f"{name} {counts[name]}" for name in CLASSES if name != "received"]

@@ -1,8 +1,8 @@
-"""From window and live rows to `/metrics` and to what the live page shows.
+"""Turns window and live rows into `/metrics` and into what the live page shows.
 
-`core` is the whole as others use it; `book` counts one path, exactly; `checks` are the books that balance;
-`slo` knows the objectives; `text` renders; `view` is the JSON of page and terminal; `saved` and `consumer`
-are the shell: a file, and Kafka.
+`core` is what others use. Pure: `path_counters` and `error_budget` count, `row_checks` checks rows,
+`path_state` evaluates states, `metrics_text` and `page_data` render. The shell: `state_file`, a file, and
+`consumer`, Kafka.
 """
 
 from __future__ import annotations

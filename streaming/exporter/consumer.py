@@ -1,6 +1,6 @@
-"""Feeds the exporter from Kafka, exactly: offsets and counters are kept together in the state file.
+"""Feeds the exporter from Kafka.
 
-There is no consumer group: where to read on stands beside the counters, so that both are of one moment.
+There is no consumer group: the state file has offsets and counters of one moment.
 """
 
 from __future__ import annotations
@@ -70,15 +70,15 @@ class Consumer:
         self._whole: Final = {self._windows, self._events}  # of these every record counts
 
     def behind(self) -> bool:
-        """Whether counters must not be shown yet: behind the last life's they would look reset."""
+        """Return whether counters are below those of before the restart, and must not be shown yet."""
         return self._why_not is not None
 
     def not_ready(self) -> str | None:
-        """Why figures are not what they should be, or would not outlive a restart."""
+        """Return why figures are incomplete, or would not survive a restart."""
         return self._why_not or self._saving.text
 
     def load(self) -> None:
-        """Take up the saved state; NewerState where that would lose it, OSError where it cannot be kept."""
+        """Load the saved state; raises NewerState, or OSError if it could not be saved again."""
         self._state.try_out()
         self._exporter.catching_up = True
         try:
@@ -91,7 +91,7 @@ class Consumer:
         self._offsets = self._offsets or {}
 
     def run(self, stop: threading.Event) -> None:
-        """Read until told to stop, and a request to Kafka has ended. Errors are told and waited out."""
+        """Read until `stop` is set and the request under way has ended; log errors and try again."""
         while not stop.is_set():
             try:
                 consumer = connect(
@@ -177,13 +177,13 @@ class Consumer:
             _log.info("caught up with %s.*; counters are shown", self._kafka.prefix)
 
     def _behind(self, consumer: Any) -> bool:
-        """Whether something that was in the topics at the first look has not been read yet."""
+        """Return whether records that were there at the first look have not been read yet."""
         for partition in [p for p, goal in self._goals.items() if consumer.position(p) >= goal]:
             del self._goals[partition]
         return bool(self._goals)
 
     def _discover(self, consumer: Any, only: str | None = None) -> None:
-        """Read partitions that are new, each from where it has to be read."""
+        """Assign new partitions, each from where it has to be read."""
         names = [only] if only else list(self._apply)
         there = {
             TopicPartition(name, number)
@@ -228,7 +228,7 @@ class Consumer:
         return first
 
     def save(self) -> None:
-        """Keep what is counted and how far that was read."""
+        """Save the counters and how far they were read."""
         self._next_save = time.monotonic() + SAVE_SECONDS
         if self._offsets is None or self._fresh:
             return

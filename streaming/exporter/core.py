@@ -20,11 +20,13 @@ from collectors.contract.window_rows import LiveRow, Named, WindowRow
 from collectors.http.metric_factory import counter, head, histogram, line_form, quote
 from streaming.accounting.bounds import AHEAD_NS
 from streaming.exporter import metrics_text, row_checks
-from streaming.exporter.memory_bounds import Full, Room
+from streaming.exporter.memory_bounds import Full, MemoryBound
 from streaming.exporter.network import Network
 from streaming.exporter.objectives import objectives
 from streaming.exporter.path import Labels, Path
-from streaming.exporter.path_counters import BASES, Book, Result
+from streaming.exporter.path_counters import BASES, PathCounters, Result
+from streaming.exporter.path_state import diagnose
+from streaming.states import Diagnosis
 
 _log: Final = logging.getLogger("inflight.exporter")
 
@@ -38,6 +40,7 @@ EVENT_TAIL_NS: Final = 15 * 10**9  # a moment has to last for a scrape
 VANISH_NS: Final = 300 * 10**9  # the series of a path that nobody configures or tells of any more
 FORGET_NS: Final = 7 * 24 * 3_600 * 10**9  # its counters: as long as windows can be read again
 RESULTS: Final = ("used", "repeat", "old", "bad", "future", "full")
+_STATE: Final = line_form("path_state")
 _MAINTENANCE: Final = line_form("path_maintenance")
 _ACTIVE_EVENT: Final = line_form("event_active")
 _SAY_SECONDS: Final = 60.0  # between two lines on what is refused for the same reason
@@ -45,7 +48,7 @@ FRESHNESS_BUCKETS_SECONDS: Final = (0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.
 
 
 class Exporter:
-    """Takes rows and events in the order of their topics; any thread may render meanwhile."""
+    """Takes rows and events in the order of their topics; any thread may render at the same time."""
 
     def __init__(
         self, config: Config, registry: CollectorRegistry, now_ns: Callable[[], int] = time.time_ns
@@ -56,7 +59,7 @@ class Exporter:
         self.paths: Final[dict[str, Path]] = {}
         self.events: Final[deque[Event]] = deque()
         self.network: Final = Network()
-        self.room: Final = Room(MAX_BYTES)
+        self.memory: Final = MemoryBound(MAX_BYTES)
         self.catching_up = False  # rows of the past are being read: they tell nothing of freshness
         self.keep_ns: Final = 2 * config.defaults.horizon
         self._configured: Final = configured_paths.resolve(config)
@@ -70,12 +73,12 @@ class Exporter:
         self.add_configured()
 
     def add_configured(self) -> None:
-        """Paths of the config are there before their first row, with all their counters at 0."""
+        """Add the configured paths, which are shown before their first row, with all counters at 0."""
         for name in self._configured:
             self.paths.setdefault(name, self.new_path(name))
 
     def new_path(self, name: str) -> Path:
-        """A path with nothing counted yet; labels and objectives as the config says where it knows it."""
+        """Return a path with nothing counted, with labels and objectives as configured, if it is."""
         known = self._configured.get(name)
         labels = Labels("")
         if known is not None:
@@ -85,14 +88,13 @@ class Exporter:
             )
         flow = known.flow if known else name
         bases = BASES if self.config.export.service_histogram else BASES[:1]
-        return Path(
-            name, labels, known is not None, objectives(self.config, name, flow), Book(self.keep_ns, bases)
-        )
+        counters = PathCounters(self.keep_ns, bases)
+        return Path(name, labels, known is not None, objectives(self.config, name, flow), counters)
 
     def apply_window(self, row: WindowRow) -> None:
-        """Count a row of `inflight.windows`, once however often it comes, and check its books.
+        """Count a row of `inflight.windows` once, however often it comes, and check that its figures add up.
 
-        ValueError, and nothing counted, where its histograms cannot be read.
+        Raises ValueError, and counts nothing, if its histograms cannot be read.
         """
         faults = row_checks.faults(row)
         with self.lock, self.refusing("windows", row["path"]):
@@ -100,7 +102,7 @@ class Exporter:
             self._check_time(end_ns)
             path = self._path(row, row["routes"])
             maintenance = self.in_maintenance(path.name, start_ns, end_ns)
-            result: Result = path.book.apply(row, path.objectives, maintenance=maintenance)
+            result: Result = path.counters.apply(row, path.objectives, maintenance=maintenance)
             self._rows.labels("windows", result).inc()
             if result != "used":
                 return
@@ -109,7 +111,7 @@ class Exporter:
                 where = f"path {row['path']!r}, window {row['window_start_ns']}, revision {row['revision']}"
                 _log.error("the books do not balance: %s: %s", where, "; ".join(faults))
             path.show(row)
-            self._touch(path)
+            path.touch(self.now_ns())
 
     def apply_live(self, row: LiveRow) -> None:
         """Show a row of `inflight.live`; the last one wins."""
@@ -118,13 +120,13 @@ class Exporter:
             path = self._path(row)
             before_ns, last_ns = path.last_received_ns or 0, row["last_received_ns"]
             path.show_live(row)
-            self._touch(path)
+            path.touch(self.now_ns())
             self._rows.labels("live", "used").inc()
             if last_ns is not None and last_ns > before_ns and not self.catching_up:
                 self._freshness.observe(max(0, self.now_ns() - last_ns) / 1e9)
 
     def apply_event(self, event: Event) -> None:
-        """Take an event of `inflight.events`; the oldest go where there is no room for more."""
+        """Take an event of `inflight.events`; the oldest are dropped to keep within the bounds."""
         with self.lock:
             repeat = event in self.events
             if not repeat:
@@ -149,7 +151,7 @@ class Exporter:
 
     @contextmanager
     def refusing(self, topic: str, what: str) -> Iterator[None]:
-        """Count what cannot be kept, and say so now and then."""
+        """Count a row that the block refuses as full or of the future, and log it now and then."""
         try:
             yield
         except (Full, _Ahead) as error:
@@ -161,13 +163,13 @@ class Exporter:
                 _log.warning("%s, of %r, is left out: %s", topic, what[:200], error)
 
     def _check_time(self, at_ns: int) -> None:
-        """What is of the future would be the newest for as long, whatever else came."""
+        """Refuse a row of the future: it would stay the newest, whatever else came."""
         ahead_ns = at_ns - self.now_ns()
         if ahead_ns > AHEAD_NS:
             raise _Ahead(f"it is of {ahead_ns // 10**9} s after this machine's clock")
 
     def count_bad(self, topic: str) -> None:
-        """A row that could not be read."""
+        """Count a row that could not be read."""
         self._rows.labels(topic, "bad").inc()
 
     def in_maintenance(self, path: str, from_ns: int, to_ns: int) -> bool:
@@ -176,14 +178,18 @@ class Exporter:
             for event in self.events
         )
 
+    def diagnose(self, path: Path, now_ns: int) -> Diagnosis:
+        """Return the path's state and the reason: page, terminal and Prometheus have them from here."""
+        return diagnose(path, now_ns, maintenance=self.in_maintenance(path.name, now_ns, now_ns + 1))
+
     def shown(self) -> list[Path]:
-        """The paths that have series now, by name; forgets those that nobody has told of for long."""
+        """Return the paths that have series now, by name; forget those without a row for a week."""
         with self.lock:
             now_ns = self.now_ns()
             for path in [p for p in self.paths.values() if not p.configured]:
                 if now_ns - (path.seen_ns or 0) > FORGET_NS:
                     del self.paths[path.name]
-                    self.room.give_back([path.name])
+                    self.memory.release([path.name])
             found = [
                 path
                 for path in self.paths.values()
@@ -192,7 +198,7 @@ class Exporter:
             return sorted(found, key=lambda path: path.name)
 
     def render(self) -> str:
-        """The paths' families in Prometheus' text format."""
+        """Return the paths' families in Prometheus' text format."""
         service = self.config.export.service_histogram
         with self.lock:
             shown = self.shown()
@@ -200,18 +206,22 @@ class Exporter:
                 if path.chunks is None:
                     path.chunks = metrics_text.chunks(path, service=service)
             pieces = [path.chunks for path in shown if path.chunks is not None]
-            return metrics_text.join(pieces, [*self._maintenance(shown), *self._active_events()])
+            return metrics_text.join(pieces, [*self._of_now(shown), *self._active_events()])
 
-    def _maintenance(self, shown: list[Path]) -> list[str]:
+    def _of_now(self, shown: list[Path]) -> list[str]:
+        """Return the families that also change with the clock."""
         now_ns = self.now_ns()
-        lines = [head("path_maintenance")] if shown else []
+        states, marks = [head("path_state")], [head("path_maintenance")]
         for path in shown:
-            value = int(self.in_maintenance(path.name, now_ns, now_ns + 1))
-            lines.append(_MAINTENANCE % (quote(path.labels.mesh), quote(path.name), value))
-        return lines
+            labels = quote(path.labels.mesh), quote(path.name)
+            marked = self.in_maintenance(path.name, now_ns, now_ns + 1)
+            found = diagnose(path, now_ns, maintenance=marked)
+            states.append(_STATE % (*labels, found.state.rank))
+            marks.append(_MAINTENANCE % (*labels, int(marked)))
+        return states + marks if shown else []
 
     def _active_events(self) -> list[str]:
-        """What goes on, and what was over so lately that a scrape may have missed it."""
+        """Return the events that go on, and those that ended so lately that a scrape may have missed them."""
         now_ns = self.now_ns()
         tail_ns = {"maintenance": 0}
         found = {
@@ -225,25 +235,21 @@ class Exporter:
         return [head("event_active"), *lines] if lines else []
 
     def _path(self, row: Named, routes: dict[str, int] | None = None) -> Path:
-        """Full where there is no room for it, or for what this row adds to it."""
+        """Return a row's path; raise Full if there is no memory left for it or for what the row adds."""
         path = self.paths.get(row["path"])
         if path is None:
             if len(self.paths) >= MAX_PATHS:
                 raise Full(f"{MAX_PATHS} paths are the most that are shown")
             path = self.new_path(row["path"])
         if not path.configured:  # which are as many as the config says, and have always room
-            self.room.take(path.name, path.weight(row, routes))
+            self.memory.reserve(path.name, path.weight(row, routes))
         return self.paths.setdefault(path.name, path)
-
-    def _touch(self, path: Path) -> None:
-        path.seen_ns = self.now_ns()
-        path.chunks = None
 
 
 class _Ahead(Exception):  # noqa: N818 -- it names the row
-    """It tells of a time that is far from having come."""
+    """A row is of a time that has not come yet."""
 
 
 def _weight(event: Event) -> int:
-    """Of an event; patterns cost time with each path, and weigh so."""
+    """Return about how many bytes an event takes; patterns count for more, as each is tried on each path."""
     return 512 + len(event.text) + sum(1_024 + len(pattern) for pattern in event.paths)

@@ -1,4 +1,4 @@
-"""A row's histogram, decoded once for those who need it one after another."""
+"""A row's histogram, decoded once for all that read it one after another."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from collectors.contract.records import Ints
 from streaming.histogram import Indexes, decode, indexes
 
 
-class Reached(NamedTuple):
-    """Buckets in order, and how many values are in those before each, and in all."""
+class CumulativeHistogram(NamedTuple):
+    """Buckets in order, and how many values lie before each, and in all."""
 
     keys: Indexes
     before: Ints
 
     def at_or_below(self, bounds_ns: Sequence[int]) -> list[int]:
-        """For each bound; one that falls into a bucket counts all of it (0.1 % wide)."""
+        """Return how many values are at or below each bound; its bucket (0.1 % wide) counts whole."""
         places = np.searchsorted(self.keys, indexes(np.asarray(bounds_ns, np.int64)), "right")
         return [int(n) for n in self.before[places]]
 
@@ -29,7 +29,7 @@ class Reached(NamedTuple):
 
 
 @lru_cache(maxsize=4)
-def reached(text: str) -> Reached:
-    """ValueError where this is no histogram."""
+def cumulative(text: str) -> CumulativeHistogram:
+    """Raises ValueError if this is no histogram."""
     keys, counts = decode(text).pairs()
-    return Reached(keys, np.concatenate(([0], np.cumsum(counts))))
+    return CumulativeHistogram(keys, np.concatenate(([0], np.cumsum(counts))))

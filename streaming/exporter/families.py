@@ -31,23 +31,24 @@ def _info(path: Path) -> Iterator[Sample]:
 
 
 def _plain(key: str) -> Samples:
-    return lambda path: [("", path.book.counts[key])]
+    return lambda path: [("", path.counters.counts[key])]
 
 
 def _seconds(key: str) -> Samples:
-    return lambda path: [("", path.book.counts[key] / 1e9)]
+    return lambda path: [("", path.counters.counts[key] / 1e9)]
 
 
 def _labelled(metric: str, prefix: str, names: Sequence[str]) -> Samples:
     keys = [(_labels(metric, name), f"{prefix}.{name}") for name in names]
-    return lambda path: [(extra, path.book.counts[key]) for extra, key in keys]
+    return lambda path: [(extra, path.counters.counts[key]) for extra, key in keys]
 
 
 def _moves(path: Path) -> Iterator[Sample]:
-    seen = [move for move in RARE_MOVES if f"moved.{move}" in path.book.counts]
+    seen = [move for move in RARE_MOVES if f"moved.{move}" in path.counters.counts]
     for move in (*MOVES, *seen):
         source, _, target = move.partition(">")
-        yield _labels("path_reclassified_messages_total", source, target), path.book.counts[f"moved.{move}"]
+        labels = _labels("path_reclassified_messages_total", source, target)
+        yield labels, path.counters.counts[f"moved.{move}"]
 
 
 def _window_latency(path: Path) -> Iterator[Sample]:
@@ -116,7 +117,7 @@ def _clock_bound(path: Path) -> Iterator[Sample]:
 def _slo(metric: str, which: str) -> Samples:
     def samples(path: Path) -> Iterator[Sample]:
         for slo in path.objectives:
-            yield _labels(metric, slo.name), path.book.counts.get(f"slo.{slo.name}.{which}", 0)
+            yield _labels(metric, slo.name), path.counters.counts.get(f"slo.{slo.name}.{which}", 0)
 
     return samples
 
@@ -130,6 +131,21 @@ def _slo_bound(path: Path) -> Iterator[Sample]:
     for slo in path.objectives:
         if slo.bound_ns is not None:
             yield _labels("path_slo_bound_seconds", slo.name), slo.bound_ns / 1e9
+
+
+def _budget_left(path: Path) -> Iterator[Sample]:
+    for slo in path.objectives:
+        budget = path.counters.budgets.get(slo.name)
+        if budget is not None and budget.left is not None:
+            yield _labels("path_slo_budget_left_ratio", slo.name), budget.left
+
+
+def _overspent_since(path: Path) -> Iterator[Sample]:
+    for slo in path.objectives:
+        budget = path.counters.budgets.get(slo.name)
+        since_ns = (budget and budget.overspent_since_ns) or 0
+        labels = _labels("path_slo_overspent_since_timestamp_seconds", slo.name)
+        yield labels, since_ns / 1e9 if since_ns else 0
 
 
 SAMPLES: Final[dict[str, Samples]] = {
@@ -167,5 +183,7 @@ SAMPLES: Final[dict[str, Samples]] = {
     "path_slo_good_messages_total": _slo("path_slo_good_messages_total", "good"),
     "path_slo_objective_ratio": _slo_ratio,
     "path_slo_bound_seconds": _slo_bound,
+    "path_slo_budget_left_ratio": _budget_left,
+    "path_slo_overspent_since_timestamp_seconds": _overspent_since,
 }
 FAMILIES: Final = tuple(CATALOGUE[name] for name in SAMPLES)

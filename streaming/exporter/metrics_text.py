@@ -43,7 +43,7 @@ def _histogram(name: str, labels: str, path: Path, *, service: bool) -> str:
     basis = "service" if "service" in name else "response"
     if basis == "service" and not service:
         return ""
-    total = path.book.histograms[basis]
+    total = path.counters.histograms[basis]
     buckets = [*zip(_BOUNDS, (*total.at_or_below, total.count), strict=True)]
     return histogram_lines(name, labels, buckets, total.sum_ns / 1e9)
 

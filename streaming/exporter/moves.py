@@ -15,8 +15,8 @@ RARE_MOVES: Final = tuple(f"{NONE}>{a}" for a in CLASSES) + tuple(
 )
 
 
-def steps(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
-    """What moved between two revisions, of which each tells where revision 0's messages are now.
+def moves_between(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
+    """Return what moved between two revisions, each of which tells where revision 0's messages are now.
 
     What was lost at first, then unobserved, then received is `lost>unobserved` in one revision and
     `lost>received` in the next: between them it moved from unobserved to received.
@@ -36,7 +36,7 @@ def steps(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]
 
 
 def _change(origin: str, before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
-    """By class: how many more of those that were in `origin` at revision 0 are in it now; adds up to 0."""
+    """Return by class how many more of those in `origin` at revision 0 it has now; they add up to 0."""
     change = dict.fromkeys((*CLASSES, NONE), 0)
     for moves, sign in ((before, -1), (after, 1)):
         for move, count in moves.items():

@@ -1,4 +1,4 @@
-"""Routers, links and queues as the collectors' records tell them; the newest record of each wins."""
+"""Routers, links and queues, from the newest of the collectors' records of each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from collectors.contract.telemetry import Telemetry
 from collectors.contract.untrusted_text import MAX_TEXT
-from streaming.exporter.memory_bounds import Full, Room, weight
+from streaming.exporter.memory_bounds import Full, MemoryBound, weight
 
 Json = dict[str, Any]
 _Links = dict[tuple[str, str, str], list[Json]]  # by mesh, router and peer
@@ -67,13 +67,13 @@ class _Target:
 class _Targets:
     """All routers and meshes, or all brokers."""
 
-    def __init__(self, kind: str, room: Room) -> None:
+    def __init__(self, kind: str, memory: MemoryBound) -> None:
         self._kind = kind
-        self._room = room
+        self._memory = memory
         self._of: dict[tuple[str, str], _Target] = {}
 
     def put(self, record: Telemetry, now_ns: int) -> None:
-        """Take a record; Full where there are too many targets, or rows."""
+        """Take a record; raises Full if there are too many targets or rows."""
         shown = _SHOWN.get(record.entity)
         if shown is None:
             return
@@ -88,12 +88,12 @@ class _Targets:
             self._empty(key, record.entity, table)
             table.poll = record.poll
         rows = [_slim(row, shown) for row in record.rows]
-        self._room.take((self._kind, key, record.entity, record.part), weight(rows))
+        self._memory.reserve((self._kind, key, record.entity, record.part), weight(rows))
         table.parts[record.part] = rows
         target.at_ns, target.interval_ns = record.at_ns, record.interval_ns
 
     def forget(self, now_ns: int) -> None:
-        """Those that nobody has told of for long."""
+        """Forget the targets of which no record has come for 15 minutes."""
         for key in [k for k, target in self._of.items() if now_ns - target.at_ns > FORGET_NS]:
             for entity, table in self._of.pop(key).tables.items():
                 self._empty(key, entity, table)
@@ -105,17 +105,17 @@ class _Targets:
         return sorted(self._of.items())
 
     def _empty(self, key: tuple[str, str], entity: str, table: _Table) -> None:
-        self._room.give_back((self._kind, key, entity, part) for part in table.parts)
+        self._memory.release((self._kind, key, entity, part) for part in table.parts)
         table.parts.clear()
 
 
 class Network:
-    """Guarded by the exporter's lock."""
+    """All meshes and brokers; the exporter's lock guards it."""
 
     def __init__(self) -> None:
-        self.room: Final = Room(MAX_BYTES)
-        self._routers: Final = _Targets("router", self.room)  # by mesh and router; no router: the mesh
-        self._brokers: Final = _Targets("broker", self.room)
+        self.memory: Final = MemoryBound(MAX_BYTES)
+        self._routers: Final = _Targets("router", self.memory)  # by mesh and router; no router: the mesh
+        self._brokers: Final = _Targets("broker", self.memory)
 
     def apply_router(self, record: Telemetry, now_ns: int) -> None:
         self._routers.put(record, now_ns)
@@ -123,8 +123,8 @@ class Network:
     def apply_broker(self, record: Telemetry, now_ns: int) -> None:
         self._brokers.put(record, now_ns)
 
-    def view(self, now_ns: int) -> Json:
-        """Routers, edges, brokers and queues, each with the moment it was last heard of."""
+    def as_json(self, now_ns: int) -> Json:
+        """Return routers, edges, brokers and queues, each with the time it was last heard of."""
         for targets in (self._routers, self._brokers):
             targets.forget(now_ns)
         meshes = [(mesh, target) for (mesh, name), target in self._routers.sorted() if not name]
@@ -215,7 +215,7 @@ def _edge(key: tuple[str, str, str], row: Json, of_mesh: _Target, links_out: _Li
 
 
 def _slim(row: Json, shown: dict[str, type]) -> Json:
-    """What is shown of it, no longer than it is shown; the record was checked when it was read."""
+    """Return the fields that are shown, cut to the length that is shown; decoding has checked the record."""
     found: Json = {}
     for name, kind in shown.items():
         value = row.get(name)

@@ -15,7 +15,7 @@ LATENCY = "latency"
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """A share of the messages sent that shall arrive, at all or within a bound.
+    """A share of the messages sent that are to arrive, at all or within a bound.
 
     Messages that nobody observed are left out; one that never came did not come in time either.
     """
@@ -27,7 +27,10 @@ class Objective:
 
 
 def objectives(config: Config, path: str, flow: str) -> tuple[Objective, ...]:
-    """Of this path, found by its own name or its flow's; rules know the first of a kind by its bare name."""
+    """Return the objectives of a path, found by its name or its flow's.
+
+    The first of a kind has the kind's name, which alert rules know; others have bound and share in theirs.
+    """
     found: list[Objective] = []
     for slo in config.slos:
         if any(fnmatch.fnmatchcase(name, pattern) for pattern in slo.paths for name in (path, flow)):

@@ -1,4 +1,4 @@
-"""What the live page and the terminal show, as JSON: all durations and moments in seconds."""
+"""What the live page and the terminal show, as JSON; all durations and times are in seconds."""
 
 from __future__ import annotations
 
@@ -8,18 +8,24 @@ from typing import Any, Final
 from collectors.contract.events import Event
 from collectors.contract.window_rows import CLASSES, Latency, LiveRow, WindowRow
 from streaming.exporter.core import Exporter
+from streaming.exporter.error_budget import ErrorBudget
+from streaming.exporter.objectives import Objective
 from streaming.exporter.path import Path, Point
-from streaming.exporter.status import status
+from streaming.states import WORST_FIRST
 
 VERSION: Final = 1
 EVENTS_SHOWN: Final = 20
+_STATES: Final = [
+    {"word": state.word, "rule": state.rule, "rank": state.rank, "colour": state.colour}
+    for state in WORST_FIRST
+]
 BESIDE: Final = ("late", "duplicate", "redelivered", "reordered", "foreign", "unexpected", "negative")
 
 Json = dict[str, Any]
 
 
 def snapshot(exporter: Exporter, not_ready: str | None = None) -> Json:
-    """Everything there is to show now; `not_ready` is why the counters may be behind."""
+    """Return everything there is to show now; `not_ready` says why the counters may be behind."""
     with exporter.lock:
         now_ns = exporter.now_ns()
         return {
@@ -27,35 +33,38 @@ def snapshot(exporter: Exporter, not_ready: str | None = None) -> Json:
             "site": exporter.config.site,
             "now_seconds": now_ns / 1e9,
             "not_ready": not_ready,
+            "classes": CLASSES,
+            "states": _STATES,
             "paths": [_path(exporter, path, now_ns) for path in exporter.shown()],
             "events": [
                 {
                     "at_seconds": event.at_ns / 1e9,
-                    "until_seconds": None if event.until_ns is None else event.until_ns / 1e9,
+                    "until_seconds": _seconds(event.until_ns),
                     "kind": event.kind,
                     "paths": list(event.paths),
                     "text": event.text,
                 }
                 for event in _told_once(exporter.events)[-EVENTS_SHOWN:]
             ],
-            **exporter.network.view(now_ns),
+            **exporter.network.as_json(now_ns),
         }
 
 
 def _told_once(events: Iterable[Event]) -> list[Event]:
-    """Without what was told of a beginning, once the same has been told with its end."""
+    """Return the events without those that were told again with their end."""
     ended = {(event.at_ns, event.kind, event.paths) for event in events if event.until_ns is not None}
     return [e for e in events if e.until_ns is not None or (e.at_ns, e.kind, e.paths) not in ended]
 
 
 def _path(exporter: Exporter, path: Path, now_ns: int) -> Json:
-    word, text = status(path, now_ns)
-    counts, live, window = path.book.counts, path.live, path.window
+    state, reason = exporter.diagnose(path, now_ns)
+    counts, live, window = path.counters.counts, path.live, path.window
     return {
         "name": path.name,
         **path.labels._asdict(),
-        "state": word,
-        "state_text": text,
+        "state": state.word,
+        "state_rank": state.rank,
+        "state_text": reason,
         "maintenance": exporter.in_maintenance(path.name, now_ns, now_ns + 1),
         "response": _response(live, window),
         "window": _window(window) if window else None,
@@ -68,24 +77,32 @@ def _path(exporter: Exporter, path: Path, now_ns: int) -> Json:
         "pending": live["pending"] if live else 0,
         "suspect": live["suspect"] if live else 0,
         "outage_seconds": path.outage_ns / 1e9,
-        "last_received_seconds": None if path.last_received_ns is None else path.last_received_ns / 1e9,
+        "last_received_seconds": _seconds(path.last_received_ns),
         "spark": [_spark(point) for point in path.history],
-        "spark_missing": [point.lost + point.refused + point.unobserved for point in path.history],
-        "slos": [
-            {
-                "slo": slo.name,
-                "objective": slo.ratio,
-                "bound_seconds": None if slo.bound_ns is None else slo.bound_ns / 1e9,
-                "total": counts.get(f"slo.{slo.name}.total", 0),
-                "good": counts.get(f"slo.{slo.name}.good", 0),
-            }
-            for slo in path.objectives
-        ],
+        "spark_missing": [point.sent - point.classes.get("received", 0) for point in path.history],
+        "slos": [_objective(path, slo) for slo in path.objectives],
     }
 
 
+def _objective(path: Path, slo: Objective) -> Json:
+    counts, budget = path.counters.counts, path.counters.budgets.get(slo.name, ErrorBudget())
+    return {
+        "slo": slo.name,
+        "objective": slo.ratio,
+        "bound_seconds": _seconds(slo.bound_ns),
+        "total": counts.get(f"slo.{slo.name}.total", 0),
+        "good": counts.get(f"slo.{slo.name}.good", 0),
+        "budget_left": budget.left,
+        "overspent_since_seconds": _seconds(budget.overspent_since_ns),
+    }
+
+
+def _seconds(ns: int | None) -> float | None:
+    return None if ns is None else ns / 1e9
+
+
 def _response(live: LiveRow | None, window: WindowRow | None) -> Json | None:
-    """The newest percentiles there are; `at_least` names those that messages under way may still raise."""
+    """Return the newest percentiles; `at_least` names those that messages under way may still raise."""
     if live and live["response"]:
         found: Json = {name: ns / 1e9 for name, ns in live["response"].items()}
         return {**found, "at_least": live["lower_bound"], "live": True}
@@ -125,6 +142,6 @@ def _latency(latency: Latency | None) -> Json | None:
 
 
 def _spark(point: Point) -> float | None:
-    """The p99, or the maximum of a window with too few messages for one; to the microsecond."""
+    """Return the p99, or the maximum of a window with too few messages for one, to the microsecond."""
     ns = point.p99_ns if point.p99_ns is not None else point.max_ns
     return None if ns is None else round(ns / 1e9, 6)

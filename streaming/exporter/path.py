@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from collectors.contract.window_rows import LiveEnd, LiveRow, Named, WindowRow
+from collectors.contract.window_rows import CLASSES, Class, Latency, LiveEnd, LiveRow, Named, WindowRow
+from streaming.exporter.decoded_histogram import cumulative
 from streaming.exporter.memory_bounds import weight
 from streaming.exporter.objectives import Objective
-from streaming.exporter.path_counters import Book
+from streaming.exporter.path_counters import PathCounters
+from streaming.states import RECENT_SECONDS, Diagnosis
 
 HISTORY: Final = 60  # windows that a sparkline shows
 _BYTES: Final = 8_192  # of a path with counters, history and figures
@@ -19,7 +21,7 @@ RATE_OVER_NS: Final = 1_000_000_000  # the beginning of a window is too short to
 
 
 class Labels(NamedTuple):
-    """Of `path_info`."""
+    """The labels of `path_info`."""
 
     mesh: str
     address: str = ""
@@ -30,37 +32,53 @@ class Labels(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A final window in the sparkline; None where no message gave a percentile."""
+    """A final window in the history; None where too few messages came for a percentile."""
 
     end_ns: int
     p50_ns: int | None
     p99_ns: int | None
     max_ns: int | None
     sent: int
-    refused: int
-    lost: int
-    unobserved: int
+    classes: Mapping[Class, int]
+    missed: tuple[int, ...]  # received after the bound, by objective of latency
+
+
+class RecentCounts(NamedTuple):
+    """What the final windows of the last minute count together, as `Point` has it of each."""
+
+    classes: Mapping[Class, int]
+    missed: tuple[int, ...]
 
 
 @dataclass(slots=True)
 class Path:
-    """A path with everything that is shown of it; changed by `Exporter` alone."""
+    """A path with everything that is shown of it; only `Exporter` changes it."""
 
     name: str
     labels: Labels
     configured: bool
     objectives: tuple[Objective, ...]
-    book: Book
+    counters: PathCounters
     window: WindowRow | None = None  # the newest final one, in its newest revision
     live: LiveRow | None = None
     seen_ns: int | None = None  # by the exporter's clock: when the last row came
     history: deque[Point] = field(default_factory=lambda: deque(maxlen=HISTORY))
     rate: float | None = None  # messages sent a second, lately
-    chunks: list[str] | None = None  # rendered families, until something changes
+    chunks: list[str] | None = None  # rendered families, until a row comes
+    diagnosis: Diagnosis | None = None  # until a row comes
+    _recent_counts: RecentCounts | None = None  # until a row of a window comes
+
+    def touch(self, now_ns: int) -> None:
+        """Take note of a row that came, and drop what was made of those before."""
+        self.seen_ns = now_ns
+        self.chunks = self.diagnosis = None
 
     def show(self, row: WindowRow) -> None:
-        """Take a row that was counted: a new window, or a revision of one that may still be on show."""
-        point = _point(row)
+        """Take a row that was counted: of a new window, or a revision of one that may still be shown."""
+        bounds_ns = [slo.bound_ns for slo in self.objectives if slo.bound_ns is not None]
+        missed = _missed(row["response"], bounds_ns) if row["revision"] else self.counters.missed
+        point = _point(row, missed)
+        self._recent_counts = None
         for index in reversed(range(len(self.history))):
             if self.history[index].end_ns == point.end_ns:
                 self.history[index] = point
@@ -79,17 +97,33 @@ class Path:
             self.rate = row["sent"] * 1e9 / elapsed_ns
         self.relabel(row)
 
+    def recent(self) -> list[Point]:
+        """Return the final windows of the last minute that there is data of."""
+        if not self.history:
+            return []
+        since_ns = self.history[-1].end_ns - RECENT_SECONDS * 10**9
+        return [point for point in self.history if point.end_ns > since_ns]
+
+    def recent_counts(self) -> RecentCounts:
+        """Return what the recent windows count; it is kept until the next of them comes."""
+        if self._recent_counts is None:
+            points = self.recent()
+            classes = {name: sum(point.classes.get(name, 0) for point in points) for name in CLASSES}
+            missed = tuple(map(sum, zip(*(point.missed for point in points), strict=True)))
+            self._recent_counts = RecentCounts(classes, missed)
+        return self._recent_counts
+
     def weight(self, row: Named, routes: Mapping[str, int] | None = None) -> int:
-        """Bytes that it takes, about, once it has this row: its series repeat its names in each line."""
+        """Return about how many bytes it takes with this row; its series repeat its names in each line."""
         names = weight(row["path"]) + weight(row["mesh"])
         labels = weight([row["address"], row["source"], row["target"]])
         if routes is None:
             routes = self.window["routes"] if self.window else {}
-        moves = [revised.moves for revised in self.book.revised.values()]
+        moves = [revised.moves for revised in self.counters.revised.values()]
         return _BYTES + _LINES * names + labels + weight(routes) + weight(moves)
 
     def relabel(self, row: WindowRow | LiveRow) -> None:
-        """Addresses and end points are as the data says; how messages get there is as the config says."""
+        """Take addresses and end points from the data; `via` stays as configured."""
         settlement = "presettled" if row["presettled"] else "acknowledged"
         self.labels = Labels(
             row["mesh"], row["address"], row["source"], row["target"], self.labels.via, settlement
@@ -101,7 +135,7 @@ class Path:
 
     @property
     def outage_ns(self) -> int:
-        """Nothing delivered for so long, by the path's own time: a halted pipeline is no outage.
+        """For how long nothing was delivered, by the path's own time: a halted pipeline is no outage.
 
         Final windows tell it exactly, but a settle time later; until then the missing messages do.
         """
@@ -117,7 +151,7 @@ class Path:
 
 
 def slim_window(row: WindowRow) -> WindowRow:
-    """What is shown needs no histograms and no members, and they are most of a row."""
+    """Return the row without histograms and members, which are most of it and are not shown."""
     slim: WindowRow = {**row, "members": [], "slowest": None}
     for basis in ("response", "service"):
         latency = row["response"] if basis == "response" else row["service"]
@@ -127,7 +161,7 @@ def slim_window(row: WindowRow) -> WindowRow:
 
 
 def slim_live(row: LiveRow) -> LiveRow:
-    """Of its ends counts who has no link, and how far those of a role have measured: four are enough."""
+    """Return the row with one end for each role and link state, the one that is furthest behind."""
     kept: dict[tuple[str, str], LiveEnd] = {}
     for end in row["ends"]:
         key = end["role"], end["link"]
@@ -136,8 +170,8 @@ def slim_live(row: LiveRow) -> LiveRow:
     return {**row, "ends": list(kept.values())}
 
 
-def _point(row: WindowRow) -> Point:
-    response, classes = row["response"], row["classes"]
+def _point(row: WindowRow, missed: tuple[int, ...]) -> Point:
+    response = row["response"]
     percentiles = response["percentiles"] if response else {}
     return Point(
         end_ns=row["window_start_ns"] + row["window_ns"],
@@ -145,7 +179,14 @@ def _point(row: WindowRow) -> Point:
         p99_ns=percentiles.get("99"),
         max_ns=response["max_ns"] if response else None,
         sent=row["sent"],
-        refused=classes.get("refused", 0),
-        lost=classes.get("lost", 0),
-        unobserved=classes.get("unobserved", 0),
+        classes=row["classes"],
+        missed=missed,
     )
+
+
+def _missed(response: Latency | None, bounds_ns: Sequence[int]) -> tuple[int, ...]:
+    """Return how many were received after each bound."""
+    if not bounds_ns or response is None or response["max_ns"] <= min(bounds_ns):
+        return (0,) * len(bounds_ns)
+    received = cumulative(response["hdr"])
+    return tuple(received.total - within for within in received.at_or_below(bounds_ns))

@@ -1,4 +1,4 @@
-"""One path's counters: exact over repeats, replays and revisions, from final rows alone."""
+"""One path's counters, made of final rows: exact whatever is repeated, replayed or revised."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Final, Literal, NamedTuple
 from collectors.contract.metrics import LATENCY_BUCKETS_SECONDS
 from collectors.contract.records import UNSENT_REASONS
 from collectors.contract.window_rows import CLASSES, Latency, WindowRow
-from streaming.exporter.decoded_histogram import reached
-from streaming.exporter.moves import MOVES, RARE_MOVES, steps
+from streaming.exporter.decoded_histogram import cumulative
+from streaming.exporter.error_budget import ErrorBudget
+from streaming.exporter.moves import MOVES, RARE_MOVES, moves_between
 from streaming.exporter.objectives import Objective
 
 Result = Literal["used", "repeat", "old"]
@@ -24,7 +25,7 @@ PLAIN: Final = (
 
 
 class Epoch(NamedTuple):
-    """From this window on the path was counted under these rules: only their revisions concern it."""
+    """From this window on the path was counted under these rules; revisions made by others are left out."""
 
     from_ns: int
     rules: str
@@ -41,7 +42,7 @@ class Revised(NamedTuple):
 
 @dataclass(slots=True)
 class Histogram:
-    """Counts at or below each bound of the catalogue, all, and the sum."""
+    """How many latencies are at or below each bound of the catalogue, how many there are, and their sum."""
 
     at_or_below: list[int] = field(default_factory=lambda: [0] * len(BUCKETS_NS))
     count: int = 0
@@ -49,7 +50,7 @@ class Histogram:
 
 
 def zeros() -> dict[str, int]:
-    """Every class and reason is there from 0 on, else the first loss would be no increase."""
+    """Return all counters at 0: the first loss has to be an increase of something."""
     keys = [
         *PLAIN,
         *(f"class.{name}" for name in CLASSES),
@@ -61,11 +62,11 @@ def zeros() -> dict[str, int]:
 
 
 @dataclass(slots=True)
-class Book:
-    """What is counted of a path, and what has been counted already.
+class PathCounters:
+    """A path's counters, and which rows they have counted.
 
-    Revision 0 comes in window order, so a high-water mark tells repeats. Revisions are told by their number,
-    for as long as they may still come: `keep_ns` of send time.
+    Revision 0 comes in window order: rows below a high-water mark are repeats. Later revisions are known by
+    their number, for as long as they may come: `keep_ns` of send time.
     """
 
     keep_ns: int
@@ -76,15 +77,19 @@ class Book:
     high_ns: int | None = None  # the end of the newest window counted
     epochs: list[Epoch] = field(default_factory=list)
     revised: dict[int, Revised] = field(default_factory=dict)  # by window start
+    budgets: dict[str, ErrorBudget] = field(default_factory=dict)  # by objective
+    missed: tuple[
+        int, ...
+    ] = ()  # of the window counted last: received after the bound, by objective with one
 
     def apply(self, row: WindowRow, objectives: Sequence[Objective], *, maintenance: bool) -> Result:
-        """Count a row once; `maintenance` keeps it out of the objectives."""
+        """Count a row once; in maintenance its messages do not count for objectives."""
         if row["revision"] == 0:
             return self._count(row, objectives, maintenance=maintenance)
         return self._revise(row)
 
-    def of_class(self, name: str) -> int:
-        """Messages that are in a class now: as counted first, with what revisions moved."""
+    def messages_in_class(self, name: str) -> int:
+        """Return how many messages are in a class now: as counted first, with what revisions moved."""
         moved = {key.removeprefix("moved."): n for key, n in self.counts.items() if key.startswith("moved.")}
         came = sum(n for move, n in moved.items() if move.endswith(f">{name}"))
         went = sum(n for move, n in moved.items() if move.startswith(f"{name}>"))
@@ -114,15 +119,27 @@ class Book:
         counts["windows.complete" if row["complete"] else "windows.incomplete"] += 1
         for basis in self.bases:
             self._observe(basis, latencies[basis], below[basis])
+        within_bounds = below["response"][len(BUCKETS_NS) :]
+        received = latencies["response"]["count"] if latencies["response"] else 0
+        self.missed = tuple(received - within for within in within_bounds)
         if not maintenance:
-            received = row["classes"].get("received", 0)
-            within = dict(zip((s.name for s in slos), below["response"][len(BUCKETS_NS) :], strict=True))
+            within = dict(zip((s.name for s in slos), within_bounds, strict=True))
             for slo in objectives:
-                total = row["sent"] - row["classes"].get("unobserved", 0)
-                _add(counts, f"slo.{slo.name}.total", total)
-                _add(counts, f"slo.{slo.name}.good", within.get(slo.name, received))
+                self._count_objective(row, slo, within.get(slo.name, row["classes"].get("received", 0)))
         self._forget()
         return "used"
+
+    def _count_objective(self, row: WindowRow, slo: Objective, good: int) -> None:
+        counts, start_ns = self.counts, row["window_start_ns"]
+        total_key, good_key = f"slo.{slo.name}.total", f"slo.{slo.name}.good"
+        total_before, good_before = counts.get(total_key, 0), counts.get(good_key, 0)
+        counts[total_key] = total_before + row["sent"] - row["classes"].get("unobserved", 0)
+        counts[good_key] = good_before + good
+        budget = self.budgets.get(slo.name)
+        if budget is None:
+            budget = self.budgets[slo.name] = ErrorBudget()
+        budget.begin(start_ns, total_before, good_before)
+        budget.end(start_ns, counts[total_key], counts[good_key], slo.ratio)
 
     def _observe(self, basis: str, latency: Latency | None, below: Sequence[int]) -> None:
         if latency is None:
@@ -143,7 +160,7 @@ class Book:
         if row["revision"] <= before.revision:
             return "repeat"
         moves = {move: count for move, count in row["moves"].items() if move in _KNOWN_MOVES}
-        for move, count in steps(before.moves, moves).items():
+        for move, count in moves_between(before.moves, moves).items():
             _add(self.counts, f"moved.{move}", count)
         # What is late comes after revision 0 by its nature.
         _add(self.counts, "late", max(0, row["late"] - before.late))
@@ -151,7 +168,7 @@ class Book:
         return "used"
 
     def _counted(self, row: WindowRow) -> bool:
-        """Whether this window's revision 0 is in the counters, under these rules."""
+        """Return whether the counters have this window's revision 0, made by the same rules."""
         start_ns = row["window_start_ns"]
         if self.since_ns is None or self.high_ns is None or not self.since_ns <= start_ns < self.high_ns:
             return False
@@ -177,7 +194,7 @@ class Book:
 def _below(latency: Latency | None, bounds_ns: Sequence[int]) -> list[int]:
     if latency is None or not latency["count"]:
         return [0] * len(bounds_ns)
-    return reached(latency["hdr"]).at_or_below(bounds_ns)
+    return cumulative(latency["hdr"]).at_or_below(bounds_ns)
 
 
 def _add(counts: dict[str, int], key: str, value: int) -> None:

@@ -1,18 +1,18 @@
-"""The books of a window: what must hold for each row, whatever happened in the network."""
+"""What must hold for the figures of each row, whatever happened in the network."""
 
 from __future__ import annotations
 
 from collectors.contract.records import UNSENT_REASONS
 from collectors.contract.window_rows import WindowRow
-from streaming.exporter.decoded_histogram import reached
+from streaming.exporter.decoded_histogram import cumulative
 from streaming.exporter.moves import MOVES, NONE, RARE_MOVES
 from streaming.exporter.path_counters import PLAIN
 
 
 def faults(row: WindowRow) -> list[str]:
-    """What does not add up in this row, a text each; nothing, always, is what is expected.
+    """Return what does not add up in this row, in words; a list with entries is a fault of the accounting.
 
-    ValueError where a histogram cannot be read.
+    Raises ValueError if a histogram cannot be read.
     """
     classes = row["classes"]
     received = classes.get("received", 0)
@@ -28,7 +28,7 @@ def faults(row: WindowRow) -> list[str]:
     for basis, latency in (("response", row["response"]), ("service", row["service"])):
         equal(f"{basis} latencies against received", latency["count"] if latency else 0, received)
         if latency and latency["count"]:
-            equal(f"{basis} histogram against its count", reached(latency["hdr"]).total, latency["count"])
+            equal(f"{basis} histogram against its count", cumulative(latency["hdr"]).total, latency["count"])
     found += [f"{name} is negative: {value}" for name, value in _counts(row).items() if value < 0]
     if row["lost_detached"] > classes.get("lost", 0):
         found.append(f"lost while detached {row['lost_detached']} of {classes.get('lost', 0)} lost")
@@ -43,13 +43,13 @@ def faults(row: WindowRow) -> list[str]:
 
 
 def _counts(row: WindowRow) -> dict[str, int]:
-    """All that is counted, by name."""
+    """Return all counts of the row by name."""
     plain: dict[str, int] = {name: row[name] for name in PLAIN}
     return plain | {str(name): n for name, n in row["classes"].items()} | row["unsent"]
 
 
 def _before_moves(row: WindowRow) -> list[str]:
-    """Moves lead from revision 0, whose classes cannot have been negative."""
+    """Return the classes of revision 0 that the moves would make negative."""
     before = {str(name): count for name, count in row["classes"].items()}
     for move, count in row["moves"].items():
         source, _, target = move.partition(">")

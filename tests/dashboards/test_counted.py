@@ -5,12 +5,16 @@ from __future__ import annotations
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 from helpers import missing
 
-from dashboards.queries.counted import counted
+from dashboards.alerts import files
+from dashboards.panel_queries import fill
+from dashboards.queries import overview, path, pipeline, routers
+from dashboards.queries.counted import messages_of_class
 
 _LOST = 'inflight_path_messages_total{mesh="m",path="p",class="lost"}'
 _FROM = 'inflight_path_reclassified_messages_total{mesh="m",path="p",from="lost",to="received"}'
@@ -34,23 +38,104 @@ def test_what_was_lost_is_told_to_the_message(
     story: str, lost: str, came: str, went: str, expected: int, tmp_path: Path
 ) -> None:
     """However the counters' samples lie to the edges of the range; increase() would say 145 for 143."""
+    expression = messages_of_class("lost", 'mesh=~"m"').replace("$__range", "5m")
+    series = {_LOST: lost, _TO: came, _FROM: went}
+    found = [{"labels": '{mesh="m",path="p"}', "value": expected}]
+    _finds(tmp_path, expression, series, found, story)
+
+
+_AT = "727s"  # between two samples: increase() stretches to the edges
+_P = 'mesh="m",path="p"'
+_ERRORS = "inflight_exporter_accounting_errors_total"
+_OUTAGE = f"inflight_path_outage_seconds_total{{{_P}}}"
+_DROPPED = 'inflight_router_outcomes_total{mesh="m",router="r",outcome="released"}'
+_UNOBSERVED = f'inflight_path_messages_total{{{_P},class="unobserved"}}'
+_RECEIVED = f'inflight_path_messages_total{{{_P},class="received"}}'
+_NO_MOVES = {
+    f'inflight_path_reclassified_messages_total{{{_P},from="unobserved",to="lost"}}': "0x50",
+    f'inflight_path_reclassified_messages_total{{{_P},from="lost",to="unobserved"}}': "0x50",
+}
+
+
+@pytest.mark.parametrize(
+    ("expression", "series", "expected"),
+    [
+        (overview.ERRORS, {_ERRORS: "0x34 1 3x16"}, 3),
+        (pipeline.ERRORS, {_ERRORS: "7x34 9x16"}, 2),
+        (pipeline.ERRORS, {_ERRORS: "7x32 9 9 1x16"}, 3),  # the exporter was started anew
+        (path.OUTAGE_TOTAL, {_OUTAGE: "0x34 12x16"}, 12),
+        (path.OUTAGE_TOTAL, {_OUTAGE: "30x34 42x16"}, 12),
+        (routers.TABLE_DROPPED, {_DROPPED: "5x34 25x16"}, 20),
+        (routers.TABLE_DROPPED, {_DROPPED: "5x32 25 25 10x16"}, 30),  # the collector was started anew
+        (
+            pipeline.UNOBSERVED,
+            {_UNOBSERVED: "0x34 20x16", _RECEIVED: "0x30 80x20", **_NO_MOVES},
+            0.2,
+        ),
+    ],
+)
+def test_tiles_of_the_shown_time_count_exactly(
+    expression: str, series: dict[str, str], expected: float, tmp_path: Path
+) -> None:
+    """What came within the range: neither stretched to its edges, nor lost with a restart in it."""
+    asked = fill(expression).replace("$__range", "5m").replace("$__interval", "15s")
+    found = [{"labels": '{mesh="m",router="r"}' if "router" in asked else "{}", "value": expected}]
+    _finds(tmp_path, asked, series, found)
+
+
+@pytest.mark.parametrize(
+    ("expression", "series", "expected"),
+    [
+        *(
+            (expression, {f"inflight_path_{kind}_messages_total{{{_P}}}": "2x34 3 6x16"}, 4)
+            for kind, expression in path.ODD.items()
+        ),
+        (pipeline.DEAD_ALL, {'inflight_stream_dead_letters_total{reason="inflated"}': "0x34 5x16"}, 5),
+        (pipeline.DEAD_ALL, {'inflight_stream_dead_letters_total{reason="inflated"}': "9x34 5x16"}, 5),
+        (pipeline.DEAD_ALL, {'inflight_stream_dead_letters_total{reason="inflated"}': "_x40 9x16"}, 0),
+        (pipeline.IGNORED_ALL, {'inflight_stream_ignored_total{reason="x"}': "1x34 4x16"}, 3),
+        (pipeline.LOST_RECORDS, {"inflight_stream_records_lost_total": "0x34 7x16"}, 7),
+        (pipeline.RESTARTS, {"inflight_stream_restarts_total": "0x34 1x16"}, 1),
+        (pipeline.DROPPED, {'inflight_sink_dropped_seconds_total{part="p"}': "0x34 2x16"}, 2),
+        (pipeline.DEAD, {'inflight_stream_dead_letters_total{reason="r"}': "0x34 5x16"}, 5),
+        (pipeline.IGNORED, {'inflight_stream_ignored_total{reason="r"}': "0x34 5x16"}, 5),
+        (path.HEATMAP, {f'inflight_path_response_latency_seconds_bucket{{{_P},le="1"}}': "0x34 50x16"}, 50),
+    ],
+)
+def test_the_steps_of_a_graph_add_up_to_what_came(
+    expression: str, series: dict[str, str], expected: float, tmp_path: Path
+) -> None:
+    """Each message is in one bar; what was started anew counts from 0, what was just found not at all."""
+    step = fill(expression).replace("$__range", "5m").replace("$__interval", "15s")
+    step = step.replace("$__rate_interval", "1m")
+    _finds(tmp_path, f"sum(sum_over_time(({step})[5m:15s])) or vector(0)", series, [{"value": expected}])
+
+
+def test_alerts_that_tell_a_count_tell_whole_messages(tmp_path: Path) -> None:
+    """Of three copies and two expired messages; increase() would tell of 3.077 and 2.051."""
+    series = {
+        f"inflight_path_duplicate_messages_total{{{_P}}}": "4x34 7x16",
+        'inflight_broker_queue_expired_messages_total{mesh="m",broker="b",queue="q"}': "1x34 3x16",
+    }
+    for name, value in (("DuplicatesReceived", 3), ("MessagesExpired", 2)):
+        expression = next(rule.expr for group in files.INFO for rule in group.rules if rule.name == name)
+        labels = '{mesh="m",path="p"}' if value == 3 else '{mesh="m",broker="b",queue="q"}'
+        _finds(tmp_path, expression, series, [{"labels": labels, "value": value}])
+
+
+def _finds(
+    folder: Path, expression: str, series: dict[str, str], samples: list[dict[str, Any]], story: str = ""
+) -> None:
+    """As Prometheus evaluates it, over one sample of each series in 15 s."""
     if shutil.which("promtool") is None:
         missing("promtool")
-    expression = counted("lost", 'mesh=~"m"').replace("$__range", "5m")
-    series = {_LOST: lost, _TO: came, _FROM: went}
     test = {
         "name": story,
         "interval": "15s",
         "input_series": [{"series": name, "values": values} for name, values in series.items()],
-        "promql_expr_test": [
-            {
-                "expr": expression,
-                "eval_time": "727s",
-                "exp_samples": [{"labels": '{mesh="m",path="p"}', "value": expected}],
-            }
-        ],
+        "promql_expr_test": [{"expr": expression, "eval_time": _AT, "exp_samples": samples}],
     }
-    file = tmp_path / "counted.yml"
+    file = folder / "counted.yml"
     file.write_text(yaml.safe_dump({"rule_files": [], "tests": [test]}))
     done = subprocess.run(
         ["promtool", "test", "rules", str(file)], capture_output=True, text=True, timeout=60, check=False

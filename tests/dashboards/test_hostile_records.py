@@ -159,7 +159,7 @@ def test_any_value_in_any_place_is_refused_or_can_be_shown(
     assert len(why) < 600, "it is told, and not at the length that it came in"
     shown(made, folder)
     made.now_ns += 3_600 * SECOND
-    sent = made.exporter.paths["east-west"].book.counts["sent"]
+    sent = made.exporter.paths["east-west"].counters.counts["sent"]
     later = (made.now_ns - 10 * SECOND) // LENGTH * LENGTH
     made.feed(window() | {"window_start_ns": later})  # type: ignore[typeddict-item] # a row
     made.exporter.apply_live(live() | {"window_start_ns": later, "at_ns": later, "pending": 77})  # type: ignore[typeddict-item] # a row
@@ -176,7 +176,7 @@ def test_any_value_in_any_place_is_refused_or_can_be_shown(
     made.now_ns += max(FORGET_NS, FORGET_TARGETS_NS) + 1
     state = shown(made, folder)
     assert [state[what] for what in ("routers", "edges", "brokers", "queues")] == [[], [], [], []]
-    assert made.exporter.network.room.used_bytes == 0
+    assert made.exporter.network.memory.used_bytes == 0
 
 
 @pytest.mark.parametrize("value", [10**400, -(10**400), 1 << 81, True, 1.0, "1"])

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -15,7 +13,6 @@ from made_rows import SECOND, live, window
 
 import dashboards
 from collectors.contract.events import Event
-from streaming.wording import WORDS
 
 pytestmark = pytest.mark.slow
 
@@ -304,14 +301,6 @@ def test_fits_phones_and_the_night(browser: Browser, served: Served, width: int,
     red = page.evaluate("Number(getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0])")
     assert (red < 128) == dark
     page.close()
-
-
-def test_words_are_those_of_the_exporter() -> None:
-    """The page sorts by the same order of states as the terminal."""
-    script = resources.files("dashboards.page").joinpath("paths.js").read_text()
-    found = re.search(r"WORST_FIRST = \[(.*?)\]", script)
-    assert found
-    assert tuple(re.findall(r'"(\w+)"', found[1])) == WORDS
 
 
 def test_the_runbook_is_a_page_with_a_section_for_each_alert(browser: Browser, served: Served) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 from running import Running
 
-from dashboards import alert_rules, build
+from dashboards import build
+from dashboards.alerts import grafana_rules
+from dashboards.alerts.rules import Alert, Group
 from dashboards.grafana import Grafana
 from dashboards.publish import FOLDER_UID, Publisher, Wanted
 from deploy.cli import main
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.e2e
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rules are evaluated as often as Grafana does it at all: a test waits for it."""
-    monkeypatch.setattr(alert_rules, "INTERVAL_SECONDS", 10)
+    monkeypatch.setattr(grafana_rules, "INTERVAL_SECONDS", 10)
 
 
 @pytest.fixture
@@ -106,23 +107,10 @@ def test_a_query_that_grafana_cannot_run_is_found(client: Grafana) -> None:
     assert "parse error" in failing[0]
 
 
-def test_a_rule_that_cannot_be_evaluated_is_found(
-    client: Grafana, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_rule_that_cannot_be_evaluated_is_found(client: Grafana, monkeypatch: pytest.MonkeyPatch) -> None:
     """Grafana takes a rule whose expression is nonsense; its health after an evaluation tells."""
-    group = {
-        "name": "broken",
-        "rules": [
-            {
-                "alert": "Broken",
-                "expr": "sum(",
-                "labels": {"severity": "ticket"},
-                "annotations": {"summary": "no"},
-            }
-        ],
-    }
-    (tmp_path / "broken.yml").write_text(json.dumps({"groups": [group]}))
-    monkeypatch.setattr(alert_rules, "ALERTS", tmp_path / "broken.yml")
+    broken = Alert("Broken", expr="sum(", severity="ticket", summary="no", board="path")
+    monkeypatch.setattr(grafana_rules, "ALERTS", (Group("broken", (broken,)),))
     publisher = Publisher(client, Wanted({}, source="Prometheus"))
     publisher.publish(lambda _: None)
     ill = publisher.unhealthy_rules(90)

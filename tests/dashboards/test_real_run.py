@@ -8,7 +8,7 @@ import live_queries
 import pytest
 from helpers import missing, wait_until
 
-from dashboards import alert_rules
+from dashboards.alerts import grafana_rules
 from dashboards.promql import metrics
 from deploy.demo.stack import Stack
 from deploy.embedded.programs import prometheus
@@ -51,7 +51,7 @@ def test_each_panel_finds_what_it_asks_for(prometheus_url: str) -> None:
 
 def test_each_rule_reads_series_that_are_there(prometheus_url: str) -> None:
     """Rules find nothing where nothing is wrong: so each series that they read is looked for."""
-    recorded = alert_rules.recorded()
+    recorded = grafana_rules.recorded()
     for name, expression in live_queries.rules():
         live_queries.ask(prometheus_url, expression)
         for series in metrics(expression) - live_queries.MAY_BE_MISSING.keys():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collectors.contract.metrics import CATALOGUE
-from dashboards.reference import FILE, page, unit
+from dashboards.reference import FILE, RUNBOOK, page, runbook, states, unit
 
 
 def test_the_committed_page_is_current() -> None:
@@ -27,3 +27,10 @@ def test_units_are_read_from_names() -> None:
     assert unit(CATALOGUE["path_window_end_timestamp_seconds"]) == "seconds since 1970"
     assert unit(CATALOGUE["router_start_time_seconds"]) == "seconds since 1970"
     assert unit(CATALOGUE["router_up"]) == ""
+
+
+def test_the_runbook_tells_the_states() -> None:
+    """Who is woken reads there what the words mean: the table is the one of the reference."""
+    text = RUNBOOK.read_text(encoding="utf-8")
+    assert states() in text
+    assert runbook() == text

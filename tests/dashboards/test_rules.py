@@ -16,6 +16,7 @@ from rule_cases import BUDGETS, PATHS, ROUTERS
 from rule_cases_more import BROKERS, MONITOR
 
 import dashboards
+from dashboards.alerts import files as rule_files
 from dashboards.promql import SERIES, metrics
 
 pytestmark = pytest.mark.slow
@@ -121,6 +122,12 @@ def test_each_alert_has_each_kind_of_story() -> None:
         assert any(case.fires for case in own), name
         assert any(not case.fires for case in own), name
         assert {kind for kind in needed if kind in told} == needed, name
+
+
+def test_committed_files_are_what_the_data_makes() -> None:
+    """Whoever changes a rule changes the data, and `inflight dashboards build` writes the files."""
+    assert [file.name for file in rule_files.stale()] == []
+    assert {FOLDER / name for name in rule_files.texts()} == set(FOLDER.rglob("*.yml"))
 
 
 def test_promtool_finds_nothing_wrong() -> None:

@@ -26,11 +26,11 @@ from rich.console import Console
 
 from collectors.contract.events import Event, Kind
 from collectors.contract.untrusted_text import shown
-from dashboards.terminal.controls import Viewer
+from dashboards.terminal.controls import TableControls
 from dashboards.terminal.keys import split
-from dashboards.terminal.table import Choice, around, count, latency, screen
+from dashboards.terminal.table import TableOptions, around, count, latency, screen
 from streaming.exporter.page_data import snapshot
-from streaming.wording import seconds
+from streaming.wording import duration
 
 pytestmark = pytest.mark.slow
 
@@ -42,9 +42,9 @@ def served() -> Iterator[Served]:
     made.close()
 
 
-def printed(state: dict[str, Any], width: int = 80, choice: Choice | None = None) -> list[str]:
+def printed(state: dict[str, Any], width: int = 80, options: TableOptions | None = None) -> list[str]:
     console = Console(width=width, force_terminal=False, color_system=None, record=True, file=io.StringIO())
-    console.print(screen(state, width, choice))
+    console.print(screen(state, width, options))
     return console.export_text().splitlines()
 
 
@@ -71,15 +71,15 @@ def test_shows_the_worst_first_and_sorts(served: Served) -> None:
         served.exporter.apply_window(window(name, now, lost=lost, values_ns=[slow * 1_000_000] * 150))
     state = snapshot(served.exporter)
 
-    def order(**choice: Any) -> str:
-        rows = printed(state, 80, Choice(**choice))[2:6]
+    def order(**options: Any) -> str:
+        rows = printed(state, 80, TableOptions(**options))[2:6]
         return "".join(row[0] for row in rows)
 
     assert order() == "beac"  # losing, waiting, ok
     assert order(sort="p99") == "acbe"
     assert order(sort="p99", reverse=True) == "ebca"
     assert order(sort="path") == "abce"
-    assert printed(state, 80, Choice(filter="B"))[2].startswith("b")
+    assert printed(state, 80, TableOptions(filter="B"))[2].startswith("b")
 
 
 def test_marks_lower_bounds_and_names_nothing_it_does_not_know(served: Served) -> None:
@@ -89,6 +89,22 @@ def test_marks_lower_bounds_and_names_nothing_it_does_not_know(served: Served) -
     assert row.split()[1:4] == ["2ms", "–", "4ms"]
     served.exporter.apply_live(live(number=recent(), lower_bound=["50", "max"]))
     assert printed(snapshot(served.exporter))[2].split()[1:4] == ["≥2ms", "–", "≥4ms"]
+
+
+def test_tells_budgets_that_are_used_up(served: Served) -> None:
+    """A line for each, the worst first and below the paths; with a wide terminal a column for all."""
+    now = recent()
+    served.exporter.apply_window(window("calm", now, values_ns=[1] * 1_999, lost=1))
+    for name, lost in (("a", 1), ("b", 50), ("c", 25)):
+        served.exporter.apply_window(window(name, now, values_ns=[1] * (100 - lost), lost=lost))
+    lines = printed(snapshot(served.exporter))
+    assert lines[1].startswith("path")
+    assert re.fullmatch(r"budget of b, delivery: used up 500 times over, since \d\d:\d\d", lines[-2])
+    assert re.fullmatch(r"budget of c, delivery: used up 250 times over, since \d\d:\d\d", lines[-1])
+    assert around(snapshot(served.exporter), TableOptions()) == 2
+    wide = printed(snapshot(served.exporter), 100)
+    assert next(line for line in wide if line.startswith("a ")).split()[-3:] == ["10×", "over", "losing"]
+    assert next(line for line in wide if line.startswith("calm ")).split()[-4:-1] == ["50", "%", "left"]
 
 
 def test_names_cannot_steer_the_terminal() -> None:
@@ -135,8 +151,8 @@ def test_a_large_mesh_leaves_room_for_the_paths(served: Served, height: int) -> 
     served.put_router("", "mesh", mesh)
     served.put_broker("b", "queue", [{"queue": name, "address": name, "messages": 1} for name in names])
     state = snapshot(served.exporter)
-    rows = height - 5 - around(state, Choice(height=height))
-    lines = printed(state, 80, Choice(rows=rows, height=height))
+    rows = height - 5 - around(state, TableOptions(height=height))
+    lines = printed(state, 80, TableOptions(rows=rows, height=height))
     assert len(lines) < height
     assert sum(line.startswith(("path-", "east-west")) for line in lines) == rows >= 4
     assert len(printed(state)) > 40  # a pipe has no height
@@ -168,30 +184,30 @@ def test_counts_have_five_characters_at_most(value: float, text: str) -> None:
 
 def test_durations_read_as_people_say_them() -> None:
     """One unit, the larger the longer."""
-    texts = [seconds(int(s * 1e9)) for s in (0.25, 59, 119, 120, 7_199, 7_200)]
+    texts = [duration(int(s * 1e9)) for s in (0.25, 59, 119, 120, 7_199, 7_200)]
     assert texts == ["0.2 s", "59 s", "119 s", "2 min", "119 min", "2 h"]
 
 
 def test_keys_choose_what_is_shown() -> None:
     """S goes through the columns, r turns round, / takes a name, arrows move within the list, q ends."""
-    viewer = Viewer()
+    controls = TableControls()
 
-    def press(*keys: str) -> Choice:
+    def press(*keys: str) -> TableOptions:
         for key in keys:
-            viewer.press(key, paths=30, rows=10)
-        return viewer.choice
+            controls.press(key, paths=30, rows=10)
+        return controls.options
 
     assert press("s").sort == "path"
     assert press("r").reverse
     assert press("/", "o", "r", "x", "backspace", "enter").filter == "or"
-    assert not viewer.typing
+    assert not controls.typing
     assert press("/", "q", "escape").filter == ""
-    assert not viewer.ended
+    assert not controls.ended
     assert press("down", "page down").offset == 11
     assert press("page down", "page down").offset == 20
     assert press("home", "up").offset == 0
     press("q")
-    assert viewer.ended
+    assert controls.ended
 
 
 class Top:

@@ -12,7 +12,7 @@ from collectors.contract.events import Event
 from collectors.contract.telemetry import MAX_PARTS, Telemetry
 from collectors.contract.window_rows import check_live, check_window
 from streaming.exporter import core, network
-from streaming.exporter.memory_bounds import Full, Room, weight
+from streaming.exporter.memory_bounds import Full, MemoryBound, weight
 from streaming.exporter.page_data import snapshot
 
 LINK = {"peer": "B", "direction": "out", "type": "inter-router", "deliveries_added": 50, "undelivered": 3}
@@ -41,15 +41,15 @@ def of_router(made: Made, rows: list[dict[str, Any]], target: str = "A", **chang
 
 def test_a_room_knows_what_it_holds() -> None:
     """Taken anew is not taken twice, what is refused changes nothing, and what is given back is free."""
-    room = Room(100)
-    room.take("a", 60)
-    room.take("a", 70)
-    room.take("b", 30)
+    room = MemoryBound(100)
+    room.reserve("a", 60)
+    room.reserve("a", 70)
+    room.reserve("b", 30)
     for key, size in (("c", 1), ("a", 71)):
         with pytest.raises(Full):
-            room.take(key, size)
+            room.reserve(key, size)
     assert room.used_bytes == 100
-    room.give_back(["a", "never taken"])
+    room.release(["a", "never taken"])
     assert room.used_bytes == 30
     assert weight({"a": ["xyz", 1, None]}) > weight({"a": ["xyz"]}) > weight("xyz") >= 3
 
@@ -59,10 +59,10 @@ def test_a_part_that_comes_again_is_in_place_of_itself(made: Made) -> None:
     links = [LINK] * 500
     made.exporter.apply_router(of_router(made, links, part=1, parts=2))
     made.exporter.apply_router(of_router(made, links, part=2, parts=2))
-    before = made.exporter.network.room.used_bytes
+    before = made.exporter.network.memory.used_bytes
     for _ in range(400):
         made.exporter.apply_router(of_router(made, links, part=2, parts=2))
-    assert made.exporter.network.room.used_bytes == before
+    assert made.exporter.network.memory.used_bytes == before
     made.exporter.apply_router(of_router(made, [LINK], part=2, parts=2, poll=8))  # its first part was lost
     made.exporter.apply_router(
         of_router(made, [{"kind": "router", "router": "A", "up": True}], "", entity="mesh")
@@ -82,7 +82,7 @@ def test_rows_of_collectors_are_bounded_together(made: Made, monkeypatch: pytest
         made.exporter.apply_broker(
             of_router(made, [{"queue": "q" * 500}] * 100, f"b{number}", entity="queue")
         )
-    assert 0.8 * (1 << 20) < made.exporter.network.room.used_bytes <= 1 << 20
+    assert 0.8 * (1 << 20) < made.exporter.network.memory.used_bytes <= 1 << 20
     left_out = result(made, "router", "full") or 0, result(made, "broker", "full") or 0
     assert left_out[0] > 900
     assert left_out[1] > 90
@@ -94,11 +94,11 @@ def test_what_nobody_shows_is_not_kept(made: Made) -> None:
     """Entities, and fields of rows, that have no place on the page."""
     for entity in ("connection", "address", "allocator", "x" * 100):
         made.exporter.apply_router(of_router(made, [LINK], entity=entity))
-    assert made.exporter.network.room.used_bytes == 0
+    assert made.exporter.network.memory.used_bytes == 0
     made.exporter.apply_router(of_router(made, [LINK]))
-    before = made.exporter.network.room.used_bytes
+    before = made.exporter.network.memory.used_bytes
     made.exporter.apply_router(of_router(made, [LINK | {"more": "x" * 4_000}]))
-    assert made.exporter.network.room.used_bytes == before
+    assert made.exporter.network.memory.used_bytes == before
 
 
 def test_targets_are_bounded(made: Made) -> None:
@@ -109,7 +109,7 @@ def test_targets_are_bounded(made: Made) -> None:
     made.now_ns += network.FORGET_NS + 1
     made.exporter.apply_router(of_router(made, [LINK], "new"))
     assert result(made, "router", "full") == 5
-    assert made.exporter.network.room.used_bytes == weight([LINK])
+    assert made.exporter.network.memory.used_bytes == weight([LINK])
 
 
 def test_many_rows_of_one_name_are_told_once(made: Made) -> None:
@@ -143,15 +143,15 @@ def test_metrics_are_as_large_as_the_room(made: Made, monkeypatch: pytest.Monkey
         made.feed(check_window(dict(window(name, mesh="\\" * 192, address="a"))))
     made.feed(window(lost=1))
     assert len(made.exporter.render()) < 5 << 20
-    assert made.exporter.room.used_bytes <= 4 << 20
+    assert made.exporter.memory.used_bytes <= 4 << 20
     kept = len(made.exporter.paths) - 1
     assert 10 < kept < 40
     assert result(made, "windows", "full") == 100 - kept
     assert made.value("path_sent_messages_total") is not None
-    assert made.exporter.paths["east-west"].book.counts["sent"] == 51
+    assert made.exporter.paths["east-west"].counters.counts["sent"] == 51
     made.now_ns += core.FORGET_NS + 1
     made.exporter.shown()
-    assert made.exporter.room.used_bytes == 0
+    assert made.exporter.memory.used_bytes == 0
 
 
 def test_a_paths_rows_are_kept_without_what_nobody_shows(made: Made) -> None:
@@ -173,11 +173,11 @@ def test_a_paths_rows_are_kept_without_what_nobody_shows(made: Made) -> None:
 def test_reasons_and_moves_that_are_unknown_are_no_counters(made: Made) -> None:
     """Each would be one more for ever; the books tell of them."""
     made.feed(window(number=-1))
-    before = set(made.exporter.paths["east-west"].book.counts)
+    before = set(made.exporter.paths["east-west"].counters.counts)
     made.feed(window(lost=1, unsent={"whim": 1}))
     for number in range(50):
         made.feed(window(lost=1, revision=number + 1, moves={f"lost>{number}": 1}))
-    assert set(made.exporter.paths["east-west"].book.counts) == before
+    assert set(made.exporter.paths["east-west"].counters.counts) == before
     assert made.value("exporter_accounting_errors_total") == 51
 
 
@@ -187,7 +187,7 @@ def test_revisions_are_of_windows_that_there_are(made: Made) -> None:
     for offset in range(1, 100):
         made.feed(window(revision=1, lost=1, window_start_ns=START + offset * SECOND // 20))
     assert result(made, "windows", "old") == 99
-    assert not made.exporter.paths["east-west"].book.revised
+    assert not made.exporter.paths["east-west"].counters.revised
     with pytest.raises(ValueError, match="window_ns is not a whole number from 1000000000"):
         check_window(dict(window(window_ns=1)))
 
@@ -220,7 +220,7 @@ def test_the_future_is_left_out_and_does_not_hold_up_the_present(made: Made, ahe
     ]
     made.feed(window(number=1))
     assert made.value("path_sent_messages_total") == 100
-    assert made.exporter.network.room.used_bytes == 0
+    assert made.exporter.network.memory.used_bytes == 0
 
 
 def test_what_is_left_out_is_said_once_a_minute(made: Made, caplog: pytest.LogCaptureFixture) -> None:

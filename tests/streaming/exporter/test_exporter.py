@@ -11,7 +11,7 @@ from made_rows import LENGTH, SECOND, START, live, window
 from collectors.contract.events import Event
 from collectors.contract.window_rows import check_window
 from streaming.exporter.core import FORGET_NS, MAX_PATHS, VANISH_NS
-from streaming.exporter.moves import steps
+from streaming.exporter.moves import moves_between
 
 
 @pytest.fixture
@@ -73,13 +73,13 @@ def test_revisions_feed_reclassified_and_nothing_else(made: Made) -> None:
 
 def test_a_message_that_moves_twice_is_told_as_two_moves() -> None:
     """Revisions tell where revision 0's messages are now; each step starts where they were last."""
-    assert steps({}, {"lost>unobserved": 5}) == {"lost>unobserved": 5}
-    assert steps({"lost>unobserved": 5}, {"lost>unobserved": 2, "lost>received": 3}) == {
+    assert moves_between({}, {"lost>unobserved": 5}) == {"lost>unobserved": 5}
+    assert moves_between({"lost>unobserved": 5}, {"lost>unobserved": 2, "lost>received": 3}) == {
         "unobserved>received": 3
     }
-    assert steps({"lost>unobserved": 5}, {}) == {"unobserved>lost": 5}
-    assert steps({}, {"none>lost": 2}) == {"none>lost": 2}
-    assert steps({"lost>received": 2}, {"lost>received": 2, "unobserved>received": 1}) == {
+    assert moves_between({"lost>unobserved": 5}, {}) == {"unobserved>lost": 5}
+    assert moves_between({}, {"none>lost": 2}) == {"none>lost": 2}
+    assert moves_between({"lost>received": 2}, {"lost>received": 2, "unobserved>received": 1}) == {
         "unobserved>received": 1
     }
 
@@ -224,7 +224,7 @@ def test_paths_are_bounded(made: Made) -> None:
         made.exporter.paths.setdefault(f"p{number}", made.exporter.new_path(f"p{number}"))
     made.feed(window("one more"), window())
     assert made.value("exporter_rows_total", 'result="full",topic="windows"') == 1
-    assert made.exporter.paths["east-west"].book.counts["sent"] == 50
+    assert made.exporter.paths["east-west"].counters.counts["sent"] == 50
 
 
 def test_live_rows_are_shown_and_the_last_wins(made: Made) -> None:

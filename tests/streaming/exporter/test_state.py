@@ -128,7 +128,7 @@ def test_what_the_room_does_not_hold_after_a_restart_is_left_out(
     made = Made()
     for name in ("made-up", "other"):
         made.feed(window(name))
-    monkeypatch.setattr(core, "MAX_BYTES", made.exporter.room.used_bytes)
+    monkeypatch.setattr(core, "MAX_BYTES", made.exporter.memory.used_bytes)
     made.start()
     for name in ("made-up", "other", "east-west"):
         made.feed(window(name, lost=1), window(name, revision=1, moves={"lost>received": 1}))
@@ -137,8 +137,8 @@ def test_what_the_room_does_not_hold_after_a_restart_is_left_out(
     made.start()
     assert state.load(made.exporter) == {"inflight.windows": {3: 17}}
     assert made.exporter.paths.keys() == {"made-up", "east-west"}
-    assert made.exporter.paths["east-west"].book.counts["sent"] == 51
-    assert made.exporter.room.used_bytes <= core.MAX_BYTES
+    assert made.exporter.paths["east-west"].counters.counts["sent"] == 51
+    assert made.exporter.memory.used_bytes <= core.MAX_BYTES
 
 
 def test_the_state_is_for_its_user_alone(tmp_path: Path) -> None:

@@ -3,18 +3,17 @@
 // Hundreds of rows that change every second would be a long task every second. So the worst are shown until all are
 // asked for; rows out of sight are brought up to date by and by, or when they come into sight; all of it in slices.
 
-import { COLUMNS } from "./columns.js";
 import { byId, element, setText } from "./dom.js";
-import { PathRow } from "./row.js";
+import { PathRow } from "./path_row.js";
 import { Slices } from "./slices.js";
 
-export const WORST_FIRST = ["outage", "losing", "silent", "behind", "suspect", "refused", "blind", "slow", "waiting", "ok"];
 const SHOWN = 100; // rows, until all are asked for
 const UNSEEN = 25; // rows out of sight that an update brings up to date
 const NEAR = "300px 0px";
 
 export class PathTable {
-  constructor(table, filter, shown) {
+  constructor(table, columns, filter, shown) {
+    this.columns = columns;
     this.body = table.tBodies[0];
     this.filter = filter;
     this.shown = shown;
@@ -37,9 +36,9 @@ export class PathTable {
   }
 
   head() {
-    const names = [["path", "left"], ["state", "left"], ...COLUMNS.map(([name, kind]) => [name, kind]), ["p99, last 60", "left medium"]];
-    return element("tr", {}, ...names.map(([name, kind], index) => {
-      const head = element("th", { scope: "col", class: kind });
+    const names = [["path", "left"], ["state", "left state"], ...this.columns, ["p99, last 60", "left broad line"]];
+    return element("tr", {}, ...names.map(([name, css], index) => {
+      const head = element("th", { scope: "col", class: css });
       if (index === names.length - 1) {
         head.append(name);
         return head;
@@ -121,7 +120,7 @@ export class PathTable {
 
   make(path) {
     // What is opened or closed between two slices would be where the next one goes on.
-    const row = new PathRow(path.name, () => this.again());
+    const row = new PathRow(path.name, this.columns, () => this.again());
     row.show(path, this.now, this.turn);
     this.rows.set(path.name, row);
     this.watch.observe(row.line);
@@ -146,9 +145,9 @@ export class PathTable {
   compare(a, b) {
     const turn = this.falls(this.sort) ? -1 : 1;
     let difference = 0;
-    if (this.sort === "state") difference = WORST_FIRST.indexOf(a.state) - WORST_FIRST.indexOf(b.state);
+    if (this.sort === "state") difference = b.state_rank - a.state_rank;
     else if (this.sort !== "path") {
-      const value = COLUMNS.find(([name]) => name === this.sort)[2];
+      const value = this.columns.find(([name]) => name === this.sort)[2];
       difference = (value(a, this.now) ?? -Infinity) - (value(b, this.now) ?? -Infinity) || 0;
     }
     return turn * difference || (this.sort === "path" ? turn : 1) * (a.name < b.name ? -1 : 1);

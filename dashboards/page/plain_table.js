@@ -2,7 +2,7 @@
 
 import { element, setClass, setText } from "./dom.js";
 
-export class Rows {
+export class PlainTable {
   // columns: [title, class, text of an item, class of an item]
   constructor(table, columns, key) {
     this.body = table.tBodies[0];

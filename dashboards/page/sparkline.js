@@ -8,7 +8,7 @@ const WIDTH = 120;
 const HEIGHT = 26;
 const WINDOWS = 60;
 
-export class Spark {
+export class Sparkline {
   constructor(cell) {
     this.line = drawing("path", { class: "line" });
     this.missing = drawing("path", { class: "missing" });

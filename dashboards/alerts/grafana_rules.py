@@ -1,17 +1,12 @@
-"""The rules' files as Grafana's own alert rules: the same expressions, labels and texts."""
+"""The alerts as Grafana's own alert rules: the same expressions, labels and texts."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final
 
-import yaml
+from dashboards.alerts.files import ALERTS, RECORDING
 
-FOLDER: Final = Path(__file__).with_name("rules")
-RECORDING: Final = FOLDER / "recording.rules.yml"
-ALERTS: Final = FOLDER / "alerts.rules.yml"
 UID_PREFIX: Final = "inflight-"
 INTERVAL_SECONDS: Final = 30
 _RECORDED: Final = re.compile(r"\binflight:[\w:]+")
@@ -21,37 +16,26 @@ _LOOK_BACK_SECONDS: Final = 600  # Grafana wants a range even for an instant que
 Json = dict[str, Any]
 
 
-def _groups(file: Path) -> list[Json]:
-    found: list[Json] = yaml.safe_load(file.read_text(encoding="utf-8"))["groups"]
-    return found
-
-
 def recorded() -> dict[str, str]:
-    """What each recorded series stands for."""
-    return {
-        rule["record"]: " ".join(rule["expr"].split())
-        for group in _groups(RECORDING)
-        for rule in group["rules"]
-    }
+    """Return what each recorded series stands for."""
+    return {rule.name: _line(rule.expr) for group in RECORDING for rule in group.rules}
 
 
-def grafana_rules(source_uid: str, folder_uid: str, *, board_url: str, runbook_url: str) -> list[Json]:
-    """All alert rules as `/api/v1/provisioning/alert-rules` takes them.
+def rules(source_uid: str, folder_uid: str, *, board_url: str, runbook_url: str) -> list[Json]:
+    """Return all alert rules as `/api/v1/provisioning/alert-rules` takes them.
 
     Who publishes to Grafana may not have Prometheus evaluate the recording rules: they are written out.
     """
     names = recorded()
     return [
-        _rule(group["name"], rule, names, (source_uid, folder_uid), (board_url, runbook_url))
-        for group in _groups(ALERTS)
-        for rule in _lines(group["rules"])
+        _rule(group.name, rule.rule(), names, (source_uid, folder_uid), (board_url, runbook_url))
+        for group in ALERTS
+        for rule in group.rules
     ]
 
 
-def _lines(rules: list[Json]) -> Iterator[Json]:
-    """Without comments and line breaks in the expressions."""
-    for rule in rules:
-        yield {**rule, "expr": " ".join(rule["expr"].split())}
+def _line(expression: str) -> str:
+    return " ".join(expression.split())
 
 
 def _rule(
@@ -59,7 +43,7 @@ def _rule(
 ) -> Json:
     source_uid, folder_uid = uids
     pace = rule["labels"].get("pace")
-    expression = _RECORDED.sub(lambda match: f"({names[match[0]]})", rule["expr"])
+    expression = _RECORDED.sub(lambda match: f"({names[match[0]]})", _line(rule["expr"]))
     return {
         "uid": UID_PREFIX + rule["alert"].lower() + (f"-{pace}" if pace else ""),
         "title": rule["alert"] + (f" ({pace})" if pace else ""),  # unique within a folder
@@ -93,7 +77,7 @@ def _query(ref: str, source_uid: str, model: Json) -> Json:
 
 
 def _texts(annotations: dict[str, str], board_url: str, runbook_url: str) -> dict[str, str]:
-    """Grafana's templates know the value by the query's name, and cannot ask Prometheus for more."""
+    """Return the texts for Grafana, whose templates name the value by its query and cannot query more."""
     texts = {name: text for name, text in annotations.items() if not _ASKS.search(text)}
     texts = {name: re.sub(r"\$value\b", "$values.A.Value", text) for name, text in texts.items()}
     if "dashboard" in texts:

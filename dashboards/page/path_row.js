@@ -1,14 +1,15 @@
 // One path's row in the table, and the row with its details below it.
 
-import { COLUMNS, ALARMING } from "./columns.js";
 import { details } from "./details.js";
-import { element, setClass, setText, setValue } from "./dom.js";
-import { Spark } from "./spark.js";
+import { breakable, element, setClass, setText, setValue } from "./dom.js";
+import { Sparkline } from "./sparkline.js";
+import { stateOf } from "./states.js";
 
 export class PathRow {
   // `toggled` is called when its details were opened or closed.
-  constructor(name, toggled) {
-    this.button = element("button", { type: "button", "aria-expanded": "false" }, name);
+  constructor(name, columns, toggled) {
+    this.columns = columns;
+    this.button = element("button", { type: "button", "aria-expanded": "false", "aria-label": name }, ...breakable(name));
     this.button.title = name;
     this.button.addEventListener("click", () => {
       this.toggle();
@@ -17,13 +18,13 @@ export class PathRow {
     this.ends = element("span", { class: "ends" });
     this.word = element("span");
     this.why = element("span", { class: "why" });
-    this.figures = COLUMNS.map(() => element("data"));
-    const spark = element("td", { class: "left medium" });
-    this.spark = new Spark(spark);
+    this.figures = columns.map(() => element("data"));
+    const spark = element("td", { class: "left broad" });
+    this.sparkline = new Sparkline(spark);
     this.line = element("tr", {},
       element("th", { scope: "row" }, this.button, this.ends),
       element("td", { class: "left" }, this.word, this.why),
-      ...COLUMNS.map(([, kind], index) => element("td", { class: kind }, this.figures[index])),
+      ...columns.map(([, css], index) => element("td", { class: css }, this.figures[index])),
       spark);
     this.line.dataset.path = name;
     this.details = null;
@@ -40,27 +41,30 @@ export class PathRow {
     if (this.turn === turn) return;
     this.turn = turn;
     this.path = path;
+    this.now = now;
     setText(this.ends, `${path.source} → ${path.target}${path.via ? ` via ${path.via}` : ""}`);
-    setText(this.word, path.maintenance ? `${path.state}, maintenance` : path.state);
-    setClass(this.word, `word ${path.state}${path.maintenance ? " maintenance" : ""}`);
+    const { colour, rule } = stateOf(path.state);
+    setText(this.word, path.state);
+    setClass(this.word, `word ${colour}`);
+    if (this.word.title !== rule) this.word.title = rule;
     setText(this.why, path.state_text);
-    COLUMNS.forEach(([name, , value, text], index) => {
+    this.columns.forEach(([, , value, text, alarming], index) => {
       const found = value(path, now);
       setValue(this.figures[index], found, text(path, now));
-      if (ALARMING.has(name)) setClass(this.figures[index], found ? "alarm" : "");
+      if (alarming) setClass(this.figures[index], alarming(found) ? "alarm" : "");
     });
     if (this.drawn !== path.spark) {
       this.drawn = path.spark;
-      this.spark.show(path.spark, path.spark_missing);
+      this.sparkline.show(path.spark, path.spark_missing);
     }
-    if (this.details) this.details.firstChild.replaceChildren(details(path));
+    if (this.details) this.details.firstChild.replaceChildren(details(path, now));
   }
 
   toggle() {
     const open = this.details === null;
     this.button.setAttribute("aria-expanded", String(open));
     if (open) {
-      this.details = element("tr", { class: "details" }, element("td", { colspan: String(COLUMNS.length + 3) }, details(this.path)));
+      this.details = element("tr", { class: "details" }, element("td", { colspan: String(this.columns.length + 3) }, details(this.path, this.now)));
       this.line.after(this.details);
     } else {
       this.details.remove();

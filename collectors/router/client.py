@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 from proton import SASL, Collector, Connection, Delivery, Endpoint, Event, SSLException, Transport
 
-from collectors.amqp import options as amqp
+from collectors.amqp.options import AmqpOptions
 from collectors.router.schema import DISPATCH, OWN_CONTAINER, SKUPPER, SKUPPER_PRODUCT, Flavour
 
 CREDIT: Final = 1000
@@ -54,7 +54,7 @@ class Wire:
     """
 
     def __init__(
-        self, options: amqp.Options, timeout_seconds: float, waker: socket.socket | None = None
+        self, options: AmqpOptions, timeout_seconds: float, waker: socket.socket | None = None
     ) -> None:
         self.where = options.url
         self.reply_to = ""
@@ -290,7 +290,7 @@ class Wire:
             raise self._problem
 
 
-def _connect(options: amqp.Options, timeout_seconds: float) -> socket.socket:
+def _connect(options: AmqpOptions, timeout_seconds: float) -> socket.socket:
     try:
         connected = socket.create_connection((options.host, options.port), timeout=timeout_seconds)
     except TimeoutError:

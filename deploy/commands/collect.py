@@ -20,7 +20,7 @@ from collectors.kafka.sink import KafkaSink
 from collectors.kafka.spool import Spool
 from collectors.polling.metric_cache import Board
 from collectors.polling.schedule import Stop
-from collectors.probe.durable.state_folder import Slot
+from collectors.probe.durable.state_folder import StateFolder
 from collectors.process.worker import joined
 from collectors.runner import Fleet
 from deploy.errors import Problem
@@ -90,7 +90,7 @@ class _Records:
             for topic in create_topics(config.kafka):
                 _log.info("made topic %s", topic)
         self._lock = threading.Lock()
-        self._slot = Slot.take(config.state / "collect")
+        self._slot = StateFolder.take(config.state / "collect")
         spool = Spool(self._slot.folder / "spool", _SPOOL_BYTES)
         self._sink = KafkaSink(config.kafka, spool, lambda key: _TOPICS[key.partition("/")[0]])
         registry.register(SinkMetrics(self._sink, "collect", config.site))

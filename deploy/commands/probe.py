@@ -16,7 +16,7 @@ from collectors.kafka.client import KafkaSetupError, create_topics
 from collectors.kafka.sink import KafkaSink
 from collectors.kafka.spool import Spool
 from collectors.probe.durable.recovery import recover
-from collectors.probe.durable.state_folder import EndTaken, Slot
+from collectors.probe.durable.state_folder import EndTaken, StateFolder
 from collectors.probe.prober import Prober, Settings
 from collectors.process.worker import joined
 from deploy.errors import Problem
@@ -85,7 +85,7 @@ def command(
         if make_topics:
             for topic in create_topics(config.kafka):
                 _log.info("made topic %s", topic)
-        slot = Slot.take(config.state / "probe")
+        slot = StateFolder.take(config.state / "probe")
         slot.claim(ends)
         limit = spool_bytes(sending, receiving, config.defaults.spool)
         sink = KafkaSink(config.kafka, Spool(slot.folder / "spool", limit))

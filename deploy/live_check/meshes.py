@@ -6,7 +6,7 @@ import itertools
 import time
 from collections.abc import Iterator
 
-from collectors.amqp import options
+from collectors.amqp.options import AmqpOptionsError, read_options
 from collectors.config.model import Config, Mesh
 from collectors.config.secrets import SecretError
 from collectors.router.client import Wire, WireError
@@ -29,7 +29,7 @@ def check_meshes(config: Config) -> Iterator[Checked]:
 
 def _check(what: str, mesh: Mesh, url: str) -> Iterator[Checked]:
     try:
-        wire = Wire(options.options(url, mesh.tls, mesh.login(url)), _SECONDS)
+        wire = Wire(read_options(url, mesh.tls, mesh.login(url)), _SECONDS)
         try:
             polled = poll_once(wire, Poll(wire.guess, {}, itertools.count()), time.monotonic() + _SECONDS)
         finally:
@@ -37,7 +37,7 @@ def _check(what: str, mesh: Mesh, url: str) -> Iterator[Checked]:
     except WireError as error:
         yield fixes.failed(what, str(error), fixes.of_mesh(error.failure))
         return
-    except (options.AmqpOptionsError, SecretError) as error:
+    except (AmqpOptionsError, SecretError) as error:
         yield fixes.failed(what, str(error), "put the file right, or the config that names it")
         return
     if polled.local.failure:

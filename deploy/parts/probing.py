@@ -97,9 +97,9 @@ class ProbeMetrics:
             up.add_metric([path.mesh, path.name, name, self._site], int(sender.up))
             for outcome, count in zip(OUTCOMES, sender.outcomes, strict=True):
                 messages.add_metric([path.mesh, path.name, name, outcome], count)
-            counts, total = lags.get((path.mesh, path.name), ([0] * len(sender.lag.counts), 0))
-            summed = [a + b for a, b in zip(counts, sender.lag.counts, strict=True)]
-            lags[path.mesh, path.name] = summed, total + sender.lag.sum_ns
+            counts, total = lags.get((path.mesh, path.name), ([0] * len(sender.send_delays.counts), 0))
+            summed = [a + b for a, b in zip(counts, sender.send_delays.counts, strict=True)]
+            lags[path.mesh, path.name] = summed, total + sender.send_delays.sum_ns
         for receiver in list(self._prober.receivers):
             path, name = receiver.path, f"receiver/{receiver.name}"
             up.add_metric([path.mesh, path.name, name, self._site], int(receiver.link_up))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from collectors.amqp import options
+from collectors.amqp.options import read_options
 from collectors.broker import poll as reading
 from collectors.broker import schema as broker_schema
 from collectors.broker.client import Jolokia, Read
@@ -38,7 +38,7 @@ def mesh_polls(url: str) -> Iterator[Poll]:
     """Polls as the collector does them, over one connection."""
     outlet = Outlet("bench", Board(), Polls(), lambda _topic, record: record.encode())
     state = MeshState("bench", Mesh(urls=(url,), interval="5s"), outlet, lambda _view: None)
-    wire, tags = Wire(options.options(url), 10), itertools.count()
+    wire, tags = Wire(read_options(url), 10), itertools.count()
 
     def poll() -> None:
         polled = poll_once(wire, state.begin(wire.guess, tags), time.monotonic() + 10)

@@ -30,7 +30,8 @@ from _watched import (
     throughput_ratio,
 )
 
-from collectors.amqp import management, options
+from collectors.amqp import management
+from collectors.amqp.options import read_options
 from collectors.broker import poll as reading
 from collectors.broker import schema as broker_schema
 from collectors.broker.client import Jolokia, Read
@@ -82,7 +83,7 @@ def _polls(url: str) -> dict[str, float]:
     sizes: list[int] = []
     outlet = Outlet("bench", board, polls, lambda _topic, record: sizes.append(len(record.encode())))
     state = MeshState("bench", Mesh(urls=(url,), interval="60s"), outlet, lambda _view: None)
-    wire = Wire(options.options(url), 10)
+    wire = Wire(read_options(url), 10)
     tags = itertools.count()
     walls, answers, cpus = [], [], []
     for number in range(POLLS + 1):
@@ -135,7 +136,7 @@ def _bytes(url: str) -> dict[str, float]:
     )
     found = {}
     for name, flavour in (("named", DISPATCH), ("all", everything)):
-        wire = Wire(options.options(url), 10)
+        wire = Wire(read_options(url), 10)
         polled = _Counting(flavour, {}, itertools.count())
         poll_once(wire, polled, time.monotonic() + 60)
         wire.close()
@@ -157,7 +158,7 @@ class _Keeping(poll_module.Poll):
 
 def _reading(url: str) -> float:
     """CPU time of reading a whole poll's replies: proton's messages against ours."""
-    wire = Wire(options.options(url), 10)
+    wire = Wire(read_options(url), 10)
     polled = _Keeping(DISPATCH)
     poll_once(wire, polled, time.monotonic() + 60)
     wire.close()
@@ -180,7 +181,7 @@ def _one_by_one(url: str) -> float:
     window, patience = poll_module.WINDOW, poll_module.PATIENCE_NS
     poll_module.WINDOW, poll_module.PATIENCE_NS = 1, 1 << 62  # type: ignore[misc]  # for this measurement
     try:
-        wire = Wire(options.options(url), 10)
+        wire = Wire(read_options(url), 10)
         began = time.perf_counter()
         poll_once(wire, poll_module.Poll(DISPATCH, {}, itertools.count()), time.monotonic() + 300)
         wire.close()

@@ -97,7 +97,7 @@ def test_dead_receiver_does_not_fill_a_durable_queue(
     wait_until(lambda: sender.backlog._guard._heard, 20, "the receiver to be heard of")  # noqa: SLF001 -- its only trace
     receiving.finish()
     received = receiving.received
-    wait_until(lambda: sender.backlog.guarded, 20, "the guard")
+    wait_until(lambda: sender.backlog.guard_problem, 20, "the guard")
     stopped = sender.sent
     wait_until(lambda: sender.backlog.unsent > 200, 20, "more to be due")
     assert sender.sent - stopped <= 4

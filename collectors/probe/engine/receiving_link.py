@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _FIRST_BYTES: Final = 1 << 16
 _LARGEST_BYTES: Final = 1 << 26
+_ACCEPTED: Final = int(c.PN_ACCEPTED)
+_RELEASED: Final = int(c.PN_RELEASED)
 
 
 class AmqpReceivingLink:
@@ -29,6 +31,7 @@ class AmqpReceivingLink:
         self.connection = connection
         self._path, self._name, self._events = path, name, events
         self._on_message = events.on_message
+        self._credit, self._least_credit = path.credit, path.credit // 2
         self._attachments = itertools.count()
         self._link: Any = None  # cproton's pointer
         self._stopped = False
@@ -81,7 +84,7 @@ class AmqpReceivingLink:
             return  # refused: the detach that says why is on its way
         self._link = link
         self._events.on_attached(address)
-        lib.pn_link_flow(link, self._path.credit)
+        lib.pn_link_flow(link, self._credit)
         self.connection.touch()
 
     def on_flow(self) -> None: ...
@@ -94,13 +97,15 @@ class AmqpReceivingLink:
         if size > self._size:
             self._make_buffer(min(size, _LARGEST_BYTES))
         size = lib.pn_link_recv(link, self._buffer_c, self._size)
-        accepted = not lib.pn_delivery_aborted(delivery) and self._on_message(self._view, max(0, size))
+        if size < 0:  # noqa: PLR1730 -- an empty message; a call of max for each message would cost
+            size = 0
+        accepted = not lib.pn_delivery_aborted(delivery) and self._on_message(self._view, size)
         lib.pn_link_advance(link)
-        lib.pn_delivery_update(delivery, c.PN_ACCEPTED if accepted else c.PN_RELEASED)
+        lib.pn_delivery_update(delivery, _ACCEPTED if accepted else _RELEASED)
         lib.pn_delivery_settle(delivery)
         credit = lib.pn_link_credit(link)
-        if credit <= self._path.credit // 2:
-            lib.pn_link_flow(link, self._path.credit - credit)
+        if credit <= self._least_credit:
+            lib.pn_link_flow(link, self._credit - credit)
 
     def on_lost(self, reason: str) -> None:
         self._link = None

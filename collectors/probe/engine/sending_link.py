@@ -40,6 +40,7 @@ class AmqpSendingLink:
         self.before_write = events.before_write
         self._address, self._presettled, self._name = path.address, path.presettled, name
         self._events = events
+        self._on_outcome = events.on_outcome
         self._attachments = itertools.count()
         self._link: Any = None  # cproton's pointers
         self._session: Any = None
@@ -128,15 +129,16 @@ class AmqpSendingLink:
     def on_delivery(self, delivery: Any) -> None:
         if not lib.pn_delivery_updated(delivery):
             return
-        number = self._unsettled.get(delivery)
+        number = self._unsettled.pop(delivery, None)
         if number is None:
             return
         outcome = _OUTCOMES.get(lib.pn_delivery_remote_state(delivery), "unsettled")
         # A terminal state is the outcome even where the peer leaves settling to us.
         if outcome != "unsettled" or lib.pn_delivery_settled(delivery):
-            self._events.on_outcome(number, outcome)
-            del self._unsettled[delivery]
+            self._on_outcome(number, outcome)
             lib.pn_delivery_settle(delivery)
+        else:
+            self._unsettled[delivery] = number
 
     def on_all_written(self) -> bool:
         """Proton's bytes are all on the socket. Returns whether all that was sent here is among them."""

@@ -22,10 +22,12 @@ from collectors.probe.specs import ReceiverSpec, SenderSpec
 from collectors.probe.transport import Connection
 
 _log: Final = logging.getLogger("inflight.probe")
-_OUTCOMES_NS: Final = 150_000_000  # after a second's end, for the outcomes of its last messages
-_START_NS: Final = 3_000_000_000  # a sender waits so long for the receivers of its own process
+_OUTCOMES_NS: Final = (
+    150_000_000  # from a second's end until it is published: the outcomes of its last messages come late
+)
+_START_NS: Final = 3_000_000_000  # how long a sender waits for the receivers of its own process
 _SUBSCRIBED_NS: Final = 2_000_000_000  # routers tell each other of a multicast's receivers once a second
-_QUIET_NS: Final = 300_000_000  # so long without a message, no more is expected at the end
+_QUIET_NS: Final = 300_000_000  # without a message for so long, no more is expected at the end
 _ASK_SECONDS: Final = 2.0
 _HEARTBEAT_SECONDS: Final = 0.1
 
@@ -149,7 +151,7 @@ class Ends:
             address_changed=self._address_changed,
         )
         if asker:
-            self._asker_of[receiver] = asker  # wherever the receiver's link may be
+            self._asker_of[receiver] = asker  # also when its link is moved to another connection
         return receiver
 
     # -- clocks, and what other ends report
@@ -169,7 +171,7 @@ class Ends:
         """Returns whether the stream is of a sender of this process."""
         guard = self._guards.get(stream)
         if guard is not None:
-            guard.heard(receiver, self.clock.now_ns(), highest)
+            guard.report(receiver, self.clock.now_ns(), highest)
         return guard is not None
 
     def _ask(self) -> None:
@@ -210,14 +212,18 @@ class Ends:
 
     def _every_second(self, publish: Callable[[], None], phase_ns: int) -> None:
         now = self.clock.now_ns()
-        next_ns = (now - phase_ns) // SECOND_NS * SECOND_NS + phase_ns  # the last such time: the first is now
+        next_ns = (
+            now - phase_ns
+        ) // SECOND_NS * SECOND_NS + phase_ns  # the last such time: the first call is now
 
         def run() -> None:
             nonlocal next_ns
             if self._over:
                 return
             next_ns = max(next_ns + SECOND_NS, self.clock.now_ns() - SECOND_NS)
-            self.loop.call_at(next_ns - self.clock.epoch_ns, run)  # first: it goes on whatever this one does
+            self.loop.call_at(
+                next_ns - self.clock.epoch_ns, run
+            )  # first: whatever `publish` raises, the next call comes
             publish()
 
         self.loop.call_at(next_ns - self.clock.epoch_ns, run)
@@ -267,7 +273,7 @@ class Ends:
         receivers = [receiver for receiver in self.receivers if receiver.path.flow == path.flow]
         if not (sender.has_credit and all(receiver.link_up for receiver in receivers)):
             return now - self._begun_ns > _START_NS
-        # A multicast is taken from a sender with credit, and thrown away where no receiver is known of.
+        # A router takes a multicast from its sender, and throws it away where it knows of no receiver.
         subscribed_ns = max([self._begun_ns, *(receiver.link_since_ns for receiver in receivers)])
         subscribed = not path.multicast or now - subscribed_ns >= _SUBSCRIBED_NS
         # Of a lost message only the second is known: if that were the first one, nobody could tell whether

@@ -10,7 +10,7 @@ from collectors.config.paths import Path
 from collectors.contract.record_codec import encode
 from collectors.contract.records import Gap, Header, Kind, Ledger, Received, Role
 from collectors.probe.measure.arrivals import Group
-from collectors.probe.measure.ledger import Second
+from collectors.probe.measure.ledger import LedgerSecond
 
 
 class Sink(Protocol):
@@ -84,7 +84,7 @@ class Publisher:
             **fields,
         )
 
-    def add_ledger(self, stream: str, entry: Second, **fields: Any) -> None:
+    def add_ledger(self, stream: str, entry: LedgerSecond, **fields: Any) -> None:
         """Adds what became of the messages of a second, in as many records as it takes."""
         fields = {
             "stream": stream,

@@ -199,7 +199,7 @@ class Receiver:
 
     def publish(self, *, bye: bool = False) -> None:
         """Publishes what arrived, and that this end was there until now; with `bye`, its end."""
-        # Not the time it is now: the process may have stood still since it read.
+        # Not the present time: the process may have stood still since it last read its sockets.
         now = max(self._read_ns(), self._publisher.frontier_ns)
         if bye:
             self.link.stop()

@@ -1,4 +1,4 @@
-"""A sender end: sends what its schedule wants, and keeps the ledger of what became of it."""
+"""A sender end: sends what its schedule wants, and keeps the ledger of the outcomes."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from collectors.probe.message import Body, Properties, Template, encode_body, si
 from collectors.probe.publisher import Publisher
 from collectors.probe.transport import Connection, SendingLink
 
-_TICK_NS: Final = 500_000  # what is due within it goes out together
-_RETRY_NS: Final = 100_000_000  # where nothing is due, or credit may have come unnoticed
+_TICK_NS: Final = 500_000  # messages that are due within it go out together
+_RETRY_NS: Final = 100_000_000  # where nothing is timed: unpaced, or all is due and waits
 _MOST_IN_TURN: Final = 1_000  # messages in one go, then the socket's turn
 _BYTES_IN_TURN: Final = 1 << 18  # of which no more than the first message goes beyond this
 
@@ -53,7 +53,9 @@ class Sender:
         self._journal = journal
         self.started = False
         self.finished = False  # the schedule has come to its end, or was ended
-        self._templates: list[tuple[Template, Callable[[int], None]]] = []  # and what sends each
+        self._templates: list[
+            tuple[Template, Callable[[int], None]]
+        ] = []  # each with the function that sends it
         self._longest_bytes = 1  # of the templates
         self._random = random.Random(run)  # noqa: S311 -- sizes
         self._timer: Timer | None = None
@@ -117,7 +119,7 @@ class Sender:
             self.outcomes[UNSETTLED] += len(numbers)
 
     def before_write(self) -> None:
-        """Writes the journal first: nothing is out that it does not know."""
+        """Writes the journal, so that nothing is out that it does not know."""
         if not self._over and (self.ledger.touched or self.ledger.settled):
             self._journal.write(self.ledger, self.link.written_below)
 
@@ -162,7 +164,7 @@ class Sender:
             return
         try:
             self._send_due()
-        finally:  # it goes on whatever one turn does
+        finally:  # whatever is raised, the next turn comes
             self._next_tick()
 
     def _next_tick(self) -> None:
@@ -214,7 +216,7 @@ class Sender:
             self._loop.post(self._send_due)  # the socket's turn first
 
     def _send_within_second(self, most: int) -> int:
-        """Sends so many messages, fewer if the second ends before. Returns how many."""
+        """Sends up to `most` messages, all in one second. Returns how many."""
         waiting, unpaced = self.backlog.waiting, self._schedule.unpaced
         epoch, monotonic = self._clock.epoch_ns, time.monotonic_ns
         add_delay, caught_up = self.send_delays.add, self.ledger.caught_up

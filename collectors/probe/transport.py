@@ -1,4 +1,4 @@
-"""What the ends of paths need of a messaging protocol, and what they are told by it.
+"""The seam between the ends of paths and a protocol: what they need of it, and what it tells them.
 
 A sender and a receiver know this module only; collectors/probe/engine implements it for AMQP 1.0. All of it
 is called in the loop's thread.
@@ -107,7 +107,7 @@ class SendingLink(Link, Protocol):
         """How many messages have no outcome yet; of a presettled path, how many are not written yet."""
 
     def when_written(self, call: Callable[[], None]) -> None:
-        """Calls it once, when what waits here has been written; not at all if the connection ends first."""
+        """Calls it once, when all that waits here is written; not if the connection ends before."""
 
     def encode(self, body: bytes, properties: Properties) -> bytearray:
         """Returns a whole message, whose last bytes are the body."""

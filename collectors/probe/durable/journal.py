@@ -22,7 +22,7 @@ from collectors.contract.record_codec import encode
 from collectors.contract.records import Header
 from collectors.probe.durable.row_store import REST, MemoryRows, RowStore
 from collectors.probe.measure.arrivals import ROW
-from collectors.probe.measure.ledger import Second, SenderLedger
+from collectors.probe.measure.ledger import LedgerSecond, SenderLedger
 from collectors.probe.message import COUNTED_BYTES
 from collectors.process.private_files import private_folder
 
@@ -104,9 +104,9 @@ class JournalFile:
         self.unwatched_ns = 0
         self.map[META_AT : META_AT + len(meta)] = meta
         self.generation = 0
-        self.head(1, number, frontier_ns, frontier_ns)
+        self.write_head(1, number, frontier_ns, frontier_ns)
 
-    def head(self, generation: int, number: int, frontier_ns: int, alive_ns: int) -> None:
+    def write_head(self, generation: int, number: int, frontier_ns: int, alive_ns: int) -> None:
         """Writes the head, which makes valid what was written before: call it last."""
         self.generation = generation
         times = number, frontier_ns, alive_ns, self.unwatched_ns
@@ -114,7 +114,7 @@ class JournalFile:
         self._number, self._frontier_ns, self._alive_ns = number, frontier_ns, alive_ns
 
     def beat(self, now_ns: int) -> None:
-        self.head(self.generation, self._number, self._frontier_ns, now_ns)
+        self.write_head(self.generation, self._number, self._frontier_ns, now_ns)
 
     def unwatched(self, from_ns: int | None) -> None:
         self.unwatched_ns = from_ns or 0
@@ -173,7 +173,7 @@ class FileRows:
 
     def commit(self, number: int, frontier_ns: int) -> None:
         self._generation = self._mapped.next_generation()
-        self._mapped.head(self._generation, number, frontier_ns, frontier_ns)
+        self._mapped.write_head(self._generation, number, frontier_ns, frontier_ns)
         self._end = DATA_AT
         self._beyond.commit(number, frontier_ns)
 
@@ -220,16 +220,16 @@ class FileLedgerJournal:
         self._op(WRITTEN, self._written, 0, 0, 0, 0)
         self._ledger.touched.clear()
         self._ledger.settled.clear()
-        new.head(generation, number, frontier_ns, frontier_ns)
+        new.write_head(generation, number, frontier_ns, frontier_ns)
 
-    def _counts(self, entry: Second) -> None:
+    def _counts(self, entry: LedgerSecond) -> None:
         self._op(COUNTS, entry.second, entry.first_seq, entry.body_bytes, entry.due, 0)
         for reason, count in enumerate(entry.unsent):
             if count:
                 self._op(UNSENT, entry.second, 0, 0, count, reason)
         self._op(COUNTS, entry.second, entry.backlog, 0, 0, 1)
 
-    def _sent(self, entry: Second) -> None:
+    def _sent(self, entry: LedgerSecond) -> None:
         """Writes the outcomes that are not in the file yet, as ranges of numbers."""
         part = bytes(entry.outcomes[entry.logged :])
         while part:

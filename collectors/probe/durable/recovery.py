@@ -27,7 +27,7 @@ from collectors.probe.durable.journal import (
 )
 from collectors.probe.engine.loop import STILL_NS
 from collectors.probe.measure.arrivals import ROW, Arrivals
-from collectors.probe.measure.ledger import UNSETTLED, Second, SenderLedger
+from collectors.probe.measure.ledger import UNSETTLED, LedgerSecond, SenderLedger
 from collectors.probe.publisher import Publisher, Sink
 
 _log: Final = logging.getLogger("inflight.probe")
@@ -60,7 +60,7 @@ def _each(
 ) -> int:
     there = [left for file in files if (left := _read(file)) is not None]
     if there:
-        # Of two files, the one with more records published before it is the newer one.
+        # Of two files, the newer one is that before which more records were published.
         left = max(there, key=lambda one: one.headers[0].number)
         publish(left, sink)
         header = left.headers[0]
@@ -135,7 +135,7 @@ def _publish_ledger(left: _LeftJournal, sink: Sink) -> None:
 
 
 def _rebuild(left: _LeftJournal, first: int, *, presettled: bool) -> SenderLedger:
-    seconds: dict[int, Second] = {}
+    seconds: dict[int, LedgerSecond] = {}
     settled: list[tuple[int, int, int]] = []
     written = 0
     for a, b, c, count, code, kind, generation in OP.iter_unpack(
@@ -148,7 +148,7 @@ def _rebuild(left: _LeftJournal, first: int, *, presettled: bool) -> SenderLedge
         elif kind == WRITTEN:
             written = a
         else:
-            _apply(seconds.setdefault(a, Second(a)), kind, (b, c, count, code))
+            _apply(seconds.setdefault(a, LedgerSecond(a)), kind, (b, c, count, code))
     ledger = SenderLedger(first)
     for second in sorted(seconds):
         ledger.restore(seconds[second])
@@ -162,7 +162,7 @@ def _rebuild(left: _LeftJournal, first: int, *, presettled: bool) -> SenderLedge
     return ledger
 
 
-def _apply(entry: Second, kind: int, values: tuple[int, int, int, int]) -> None:
+def _apply(entry: LedgerSecond, kind: int, values: tuple[int, int, int, int]) -> None:
     b, c, count, code = values
     if kind == COUNTS and code == 0:
         entry.first_seq, entry.body_bytes, entry.due = b, c, count

@@ -181,7 +181,7 @@ class AmqpConnection:
         if proton is None:
             return
         was_open, stable = proton.open, proton.is_stable
-        # By the peer with a reason, or soon: for what came over it. A router that is stopped says nothing.
+        # The peer gave a reason, or ended it soon. A router that is stopped does neither.
         rejected = was_open and (proton.complaint or not stable)
         if was_open and stable:
             self._connector.forget_failures()

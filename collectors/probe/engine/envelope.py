@@ -76,7 +76,7 @@ def _route(data: bytes, found: Iterable[Section]) -> str | None:
         try:
             trace = values.read(data, places[descriptor])[0][place]
         except (values.BadEncoding, LookupError, TypeError):
-            continue  # not written, or not as a router does
+            continue  # no route, or not in the form in which routers write it
         if isinstance(trace, list) and trace:
             names = [str(router).partition("/")[2] or str(router) for router in trace]
             return shown(">".join(names)[:_MAX_ROUTE_CHARACTERS])

@@ -18,7 +18,7 @@ _LONGEST_NS: Final = 500_000_000
 _LONGEST_TEXT: Final = 300
 _MOST_TEXTS: Final = 20
 _RECENT_SECONDS: Final = 60.0
-STILL_NS: Final = 500_000_000  # between two steps, without the time it waited: it did not run
+STILL_NS: Final = 500_000_000  # more than this between two steps, waits not counted: it did not run
 
 
 class Handler(Protocol):
@@ -115,7 +115,7 @@ class Loop:
             wait_ns = min(wait_ns, self._timers[0][0] - time.monotonic_ns())
         if self._posted:
             wait_ns = 0
-        # epoll counts in ms, which is too coarse for a schedule; select on it does not.
+        # epoll counts in ms, which is too coarse for a schedule; select on the epoll does not.
         if wait_ns > 0:
             select.select([self._epoll], [], [], wait_ns / 1e9)
             self._step(wait_ns)
@@ -188,6 +188,6 @@ class Loop:
             self._failures[text] = time.monotonic()
 
     def _wake(self) -> None:
-        # A full pipe wakes as well; a closed one is at its end.
+        # A full pipe wakes as well, and a closed one belongs to a loop that has ended.
         with contextlib.suppress(OSError):
             os.write(self._wake_out, b"!")

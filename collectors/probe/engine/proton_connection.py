@@ -40,7 +40,7 @@ class Owner(Protocol):
 
 
 class ProtonConnection:
-    """From a socket that is connected to its end; a lost one is not made again."""
+    """Lasts as long as its socket; `AmqpConnection` makes another one after it."""
 
     def __init__(
         self, loop: Loop, owner: Owner, container: str, links: Sequence[EngineLink], peer: AmqpOptions
@@ -154,7 +154,7 @@ class ProtonConnection:
             return
         if count is None:
             return
-        self._handle_events()  # at the end, too: what came before it may say why
+        self._handle_events()  # at the end of the stream, too: the last events may say why
         if count:
             self.touch()
         else:
@@ -222,7 +222,7 @@ class ProtonConnection:
                 self._misunderstood(problem)
 
     def _handle_rare(self, kind: int, event: Any) -> Exception | None:
-        """Returns what went wrong: what the peer said is then only half known."""
+        """Returns an error if there was one: what the peer said is then not known."""
         try:
             _RARE[kind](self, event)
         except Exception as error:  # noqa: BLE001 -- of whatever kind
@@ -251,7 +251,7 @@ class ProtonConnection:
         if self.complaint:
             _log.warning("%s closes the connection: %s", self.url, self.complaint)
         attached, self._attached = list(self._attached.values()), {}
-        for link in attached:  # what is sent from now on would only be lost
+        for link in attached:  # what is sent from now on would be lost
             link.on_lost(f"{self.url}: {self.complaint or 'the peer closed the connection'}")
 
     def _on_link_open(self, event: Any) -> None:

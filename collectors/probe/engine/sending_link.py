@@ -77,7 +77,7 @@ class AmqpSendingLink:
         return envelope.encode(body, properties)
 
     def prepare(self, message: bytearray) -> Callable[[int], None]:
-        # Called for each message: names are local, and nothing is looked up.
+        # The two below are called for each message: they look up nothing but local names.
         link, data, length = self._link, ffi.from_buffer(message), len(message)
         tag, tag_bytes, write_tag, unsettled = self._tag[0], self._tag_bytes, _TAG.pack_into, self._unsettled
         make, write, advance, settle = (

@@ -46,7 +46,7 @@ class Group(NamedTuple):
     routes: dict[str, int]
 
 
-class _Seen:
+class _SeenNumbers:
     """The numbers that arrived, as ranges; the oldest are given up when there are too many."""
 
     def __init__(self) -> None:
@@ -98,7 +98,7 @@ class _Seen:
 
 @dataclass(slots=True)
 class _Stream:
-    seen: _Seen
+    seen: _SeenNumbers
     last_sent_ns: int = 0
     last_received_ns: int = 0
     chained: bool = False  # there is a predecessor since the last attach
@@ -135,11 +135,11 @@ class Arrivals:
     def _stream(self, run: int, rows: NDArray[Any], routes: list[str]) -> Iterator[Group]:
         stream = self._streams.get(run)
         if stream is None:
-            stream = self._streams[run] = _Stream(_Seen())
+            stream = self._streams[run] = _Stream(_SeenNumbers())
             self._bound()
         seq, sent, received = (rows[n].astype(np.int64) for n in ("seq", "sent_ns", "received_ns"))
         stream.last_active_ns = int(received[-1])
-        new, reordered = _look_up(stream.seen, seq)
+        new, reordered = _new_and_reordered(stream.seen, seq)
         ipdv, has = _variation(stream, sent, received, new)
         flags = rows["flags"].copy()
         flags[reordered] |= FLAG_REORDERED
@@ -178,7 +178,9 @@ def _in_order(values: NDArray[Any]) -> list[Any]:
     return list(different[np.argsort(first)])
 
 
-def _look_up(seen: _Seen, seq: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _new_and_reordered(
+    seen: _SeenNumbers, seq: NDArray[np.int64]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Returns which numbers are new, and which of these are below the highest so far."""
     new = np.ones(len(seq), np.bool_)
     reordered = np.zeros(len(seq), np.bool_)

@@ -18,26 +18,26 @@ class Guard:
         """With `all_receivers` each of them has to be alive, as each has a queue of its own."""
         self._max_depth = max_depth
         self._all = all_receivers
-        self._heard: dict[str, tuple[int, int]] = {}  # by receiver: when, and the highest number received
+        self._reports: dict[str, tuple[int, int]] = {}  # by receiver: when, and the highest number received
 
-    def heard(self, receiver: str, now_ns: int, highest: int) -> None:
+    def report(self, receiver: str, now_ns: int, highest: int) -> None:
         """Call when a receiver is known to observe, and to have received up to this number; -1 for none."""
-        known = self._heard.get(receiver)
-        self._heard[receiver] = now_ns, max(highest, known[1] if known else -1)
+        known = self._reports.get(receiver)
+        self._reports[receiver] = now_ns, max(highest, known[1] if known else -1)
 
     def stood_still(self, for_ns: int) -> None:
         """For so long this process did not run, and could not get reports."""
-        self._heard = {who: (when + for_ns, highest) for who, (when, highest) in self._heard.items()}
+        self._reports = {who: (when + for_ns, highest) for who, (when, highest) in self._reports.items()}
 
     def problem(self, next_seq: int, now_ns: int) -> str | None:
         """Returns why nothing may be sent now; None where it may."""
-        if not self._heard:
+        if not self._reports:
             return None
         choose = min if self._all else max
-        last = choose(when for when, _ in self._heard.values())
+        last = choose(when for when, _ in self._reports.values())
         if now_ns - last > SILENT_NS:
             return f"no receiver has been heard of for {(now_ns - last) // 1_000_000_000} s"
-        depth = next_seq - 1 - choose(highest for _, highest in self._heard.values())
+        depth = next_seq - 1 - choose(highest for _, highest in self._reports.values())
         if depth > self._max_depth:
             return f"{depth} messages are between sender and receiver; the bound is {self._max_depth}"
         return None

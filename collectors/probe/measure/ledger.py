@@ -23,7 +23,7 @@ KEEP_SECONDS: Final = 15 * 60  # the accounting's horizon: what the network says
 
 
 @dataclass(slots=True)
-class Second:
+class LedgerSecond:
     """The messages sent in one second, and those that were due in it."""
 
     second: int
@@ -63,12 +63,12 @@ class SenderLedger:
     """Has every second from `first` on, including those in which nothing happened."""
 
     def __init__(self, first: int) -> None:
-        self._seconds: dict[int, Second] = {}
+        self._seconds: dict[int, LedgerSecond] = {}
         self._firsts: list[tuple[int, int]] = []  # (first number, second) of the seconds with messages
         self._next_close = first
-        self._newest: Second | None = None
+        self._newest: LedgerSecond | None = None
         self.next_seq = 0
-        self.touched: dict[int, Second] = {}  # since the journal was written last
+        self.touched: dict[int, LedgerSecond] = {}  # since the journal was written last
         self.settled: list[list[int]] = []  # first number, count, code: of numbers the journal knows
 
     def due(self, second: int, count: int = 1) -> None:
@@ -122,14 +122,14 @@ class SenderLedger:
         else:
             ranges.append([seq, 1, code])
 
-    def restore(self, entry: Second) -> None:
+    def restore(self, entry: LedgerSecond) -> None:
         """Adds a second from a journal; call in order of seconds."""
         self._seconds[entry.second] = entry
         if entry.outcomes:
             self._firsts.append((entry.first_seq, entry.second))
             self.next_seq = entry.first_seq + len(entry.outcomes)
 
-    def close(self, until: int) -> Iterator[Second]:
+    def close(self, until: int) -> Iterator[LedgerSecond]:
         """Yields the seconds before `until` that changed since they were published, oldest first.
 
         A second counts as published when the iterator is asked for the next one.
@@ -147,24 +147,24 @@ class SenderLedger:
                 entry.revision += 1
         self._forget(until)
 
-    def seconds(self) -> list[Second]:
+    def seconds(self) -> list[LedgerSecond]:
         """Returns the seconds that are kept, oldest first."""
         return [self._seconds[second] for second in sorted(self._seconds)]
 
-    def _touch(self, second: int) -> Second:
+    def _touch(self, second: int) -> LedgerSecond:
         entry = self.touched.get(second)
         if entry is None:
             entry = self.touched[second] = self._entry(second)
         entry.dirty = True
         return entry
 
-    def _entry(self, second: int) -> Second:
+    def _entry(self, second: int) -> LedgerSecond:
         entry = self._seconds.get(second)
         if entry is None:
-            entry = self._seconds[second] = Second(second)
+            entry = self._seconds[second] = LedgerSecond(second)
         return entry
 
-    def _find(self, seq: int) -> Second | None:
+    def _find(self, seq: int) -> LedgerSecond | None:
         newest = self._newest
         if newest is not None and newest.first_seq <= seq < newest.first_seq + len(newest.outcomes):
             return newest

@@ -6,7 +6,7 @@ from typing import Final
 
 from collectors.contract.records import SECOND_NS, Span
 
-# The peer needs a moment to get credit again, and to hand out what it kept meanwhile.
+# The peer needs a moment to get credit again, and to deliver what it kept meanwhile.
 _SETTLING_NS: Final = SECOND_NS
 
 

@@ -94,7 +94,7 @@ def test_dead_receiver_does_not_fill_a_durable_queue(
     receiving = run(text, send=False, books=sending)
     sender = sending.prober.senders[0].sender
     wait_until(lambda: receiving.received > 20, 20, "messages")
-    wait_until(lambda: sender.backlog._guard._heard, 20, "the receiver to be heard of")  # noqa: SLF001 -- its only trace
+    wait_until(lambda: sender.backlog._guard._reports, 20, "the receiver to be heard of")  # noqa: SLF001 -- its only trace
     receiving.finish()
     received = receiving.received
     wait_until(lambda: sender.backlog.guard_problem, 20, "the guard")

@@ -188,7 +188,7 @@ def test_guard_stops_and_resumes(router: StandIn, run: Any, monkeypatch: pytest.
     receiving = run(text, send=False, books=sending)
     wait_until(lambda: receiving.received > 50, 20, "messages, and the receiver to be heard of")
     sender = sending.prober.senders[0].sender
-    wait_until(lambda: sender.backlog._guard._heard, 20, "the receiver to be heard of")  # noqa: SLF001 -- its only trace
+    wait_until(lambda: sender.backlog._guard._reports, 20, "the receiver to be heard of")  # noqa: SLF001 -- its only trace
     receiving.finish()
     wait_until(lambda: sender.backlog.guard_problem, 20, "the guard")
     stopped = sender.sent

@@ -110,10 +110,10 @@ class MemorySendingLink:
         self.events.on_attached()
 
     def lose(self, reason: str) -> None:
-        self.attached, self.credit = False, 0
         lost, self.numbers = self.numbers, []
         self.written_below = self.sent_below
         self.events.on_lost(reason, lost)
+        self.attached, self.credit = False, 0
 
     def grant(self, credit: int) -> None:
         self.credit += credit
@@ -171,8 +171,8 @@ class MemoryReceivingLink:
         self.events.on_attached(self.address)
 
     def lose(self, reason: str) -> None:
-        self.attached = False
         self.events.on_lost(reason)
+        self.attached = False
 
     def take_from(self, queue: deque[tuple[MemorySendingLink, int, bytes]]) -> None:
         while queue:

@@ -21,9 +21,13 @@ DATA: Final = 0x75
 VALUE: Final = 0x77
 
 _DESCRIBED, _SMALL_ULONG, _ULONG = 0x00, 0x53, 0x80
-_FIXED_BYTES: Final = {0x4: 0, 0x5: 1, 0x6: 2, 0x7: 4, 0x8: 8, 0x9: 16}  # by the first digit of the type code
-_ONE_BYTE_LENGTH: Final = frozenset((0xA, 0xC, 0xE))
-_FOUR_BYTE_LENGTH: Final = frozenset((0xB, 0xD, 0xF))
+# By type code: how many bytes the value takes, or else the length that stands in front of it.
+_VALUE_BYTES: Final = {code: width for code, (width, _) in values.FIXED.items()}
+_LENGTH_BYTES: Final = {
+    **{code: width for code, (width, _) in values.VARIABLE.items()},
+    **dict.fromkeys((0xC0, 0xC1, 0xE0), 1),
+    **dict.fromkeys((0xD0, 0xD1, 0xF0), 4),
+}
 
 Section = tuple[int, int, int, int]
 
@@ -60,13 +64,13 @@ def end_of_value(data: bytes, at: int) -> int:
     left = 1
     while left:
         code = data[at]
-        kind = code >> 4
-        if kind in _ONE_BYTE_LENGTH:
+        length_bytes = _LENGTH_BYTES.get(code)
+        if length_bytes == 1:
             at += 2 + data[at + 1]
-        elif kind in _FOUR_BYTE_LENGTH:
+        elif length_bytes:
             at += 5 + int.from_bytes(data[at + 1 : at + 5], "big")
-        elif kind in _FIXED_BYTES:
-            at += 1 + _FIXED_BYTES[kind]
+        elif code in _VALUE_BYTES:
+            at += 1 + _VALUE_BYTES[code]
         elif code == _DESCRIBED:  # a descriptor and a value, each of which may be described again
             at += 1
             left += 2

@@ -34,7 +34,7 @@ def _unsigned(data: bytes) -> int:
 
 
 # By type code: how many bytes follow, and how they are decoded.
-_FIXED: Final[dict[int, tuple[int, _Decode]]] = {
+FIXED: Final[dict[int, tuple[int, _Decode]]] = {
     0x40: (0, lambda _: None),
     0x41: (0, lambda _: True),
     0x42: (0, lambda _: False),
@@ -60,7 +60,7 @@ _FIXED: Final[dict[int, tuple[int, _Decode]]] = {
     0x98: (16, lambda data: uuid.UUID(bytes=data)),
 }
 # By type code: how many bytes the length takes, and how that many are decoded.
-_VARIABLE: Final[dict[int, tuple[int, _Decode]]] = {
+VARIABLE: Final[dict[int, tuple[int, _Decode]]] = {
     0xA0: (1, bytes),
     0xB0: (4, bytes),
     **dict.fromkeys((0xA1, 0xA3), (1, lambda data: data.decode())),
@@ -89,10 +89,10 @@ def _value(data: bytes, at: int, depth: int) -> tuple[Any, int]:
 
 def _coded(code: int, data: bytes, at: int, depth: int) -> tuple[Any, int]:
     """Reads a value whose type code is known; `at` is the place behind the code."""
-    if (fixed := _FIXED.get(code)) is not None:
+    if (fixed := FIXED.get(code)) is not None:
         end = at + fixed[0]
         return fixed[1](data[at:end]), end
-    if (variable := _VARIABLE.get(code)) is not None:
+    if (variable := VARIABLE.get(code)) is not None:
         start = at + variable[0]
         end = start + _unsigned(data[at:start])
         return variable[1](data[start:end]), end

@@ -77,7 +77,8 @@ class Link(Protocol):
         """The connection that it is on now: a transport may move links to another one."""
 
     @property
-    def attached(self) -> bool: ...
+    def attached(self) -> bool:
+        """True until `on_lost` has been called: who sees from another thread that it is gone can see why."""
 
     def close(self) -> None:
         """Detaches; nothing is told of this link any more."""

@@ -108,8 +108,8 @@ class AmqpReceivingLink:
             lib.pn_link_flow(link, self._credit - credit)
 
     def on_lost(self, reason: str) -> None:
-        self._link = None
         self._events.on_lost(reason)
+        self._link = None  # last: who sees that it is gone can see why
 
     def forget(self) -> None:
         self._link = None

@@ -148,13 +148,13 @@ class AmqpSendingLink:
         return True
 
     def on_lost(self, reason: str) -> None:
-        self._link = self._session = None
         numbers: Collection[int] = range(self.written_below, self._sent_below)
         if not self._presettled:
             numbers = list(self._unsettled.values())
         self._unsettled.clear()
         self.written_below = self._sent_below
         self._events.on_lost(reason, numbers)
+        self._link = self._session = None  # last: who sees that it is gone can see why
 
     def forget(self) -> None:
         self._link = self._session = None

@@ -31,12 +31,13 @@ class LinkUptime:
 
     def ends(self, now_ns: int, reason: str) -> None:
         """The link is gone, or was refused; logs a reason that is new."""
-        if self.up:
-            _log.warning("%s: the link is gone: %s", self._whose, reason)
-        elif reason != self.problem:
-            _log.warning("%s: there is no link: %s", self._whose, reason)
-        self.up = False
+        was_up, is_new = self.up, reason != self.problem
         self.problem = reason
+        self.up = False
+        if was_up:
+            _log.warning("%s: the link is gone: %s", self._whose, reason)
+        elif is_new:
+            _log.warning("%s: there is no link: %s", self._whose, reason)
         if self._down_since is None:
             self._down_since = now_ns
 

@@ -102,6 +102,13 @@ def test_values_described_again_and_again() -> None:
         list(sections.walk(b"\x00\x53\x77" + b"\x00" * 200_000))
 
 
+@pytest.mark.parametrize("code", [0x10, 0x46, 0x9F, 0xA2, 0xC2, 0xE1, 0xFF])
+def test_a_type_that_amqp_has_not(code: int) -> None:
+    """It is refused, and its bytes are not taken for a length."""
+    with pytest.raises(BadEncoding):
+        list(sections.walk(b"\x00\x53\x77" + bytes([code]) + bytes(40)))
+
+
 def test_huge_sizes_are_told_and_not_believed() -> None:
     """A section of 4 GiB that is not there has an end, and nothing is read or made of that size."""
     data = b"\x00\x53\x75\xb0\xff\xff\xff\xff" + b"x"

@@ -1,14 +1,16 @@
-"""Which presettled messages are out on the socket."""
+"""A link of AMQP: which presettled messages are out on the socket, and what is known when it is lost."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 from unittest import mock
 
 import pytest
 
 from collectors.config.paths import Path
 from collectors.probe.engine import sending_link
+from collectors.probe.engine.receiving_link import AmqpReceivingLink
 from collectors.probe.engine.sending_link import AmqpSendingLink
 
 
@@ -57,3 +59,14 @@ def test_a_lost_connection(probe_path: Path, queued: list[int]) -> None:
     link.flush(40)
     assert link.on_all_written()
     assert link.written_below == 40
+
+
+@pytest.mark.parametrize("kind", [AmqpSendingLink, AmqpReceivingLink])
+def test_who_sees_that_a_link_is_gone_can_see_why(kind: Any) -> None:
+    """Another thread asks for the state of an end: the reason is told before the link counts as gone."""
+    events, seen = mock.Mock(), []
+    link = kind(mock.Mock(), mock.Mock(presettled=True, credit=10), "l", events)
+    link._link = object()  # noqa: SLF001 -- attached
+    events.on_lost.side_effect = lambda *_: seen.append(link.attached)
+    link.on_lost("cut")
+    assert (seen, link.attached) == ([True], False)

@@ -1,1 +1,1 @@
-"""AMQP 1.0 as probes and management both need it: how to connect, values, management messages."""
+"""AMQP 1.0, as probes and management use it: connection options, values, sections, management messages."""

@@ -1,4 +1,4 @@
-"""How to connect to an AMQP 1.0 peer: TLS, login, heartbeat; for probes and for management alike."""
+"""How to connect to an AMQP 1.0 peer: TLS, login, heartbeat. Used by probes and by management."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from proton import SASL, SSL, SSLDomain, SSLException, Transport
 from collectors.config.model import Sasl, Tls
 from collectors.config.secrets import read_password
 
-HEARTBEAT_SECONDS: Final = 10.0  # a peer that says nothing for so long is taken for dead
+HEARTBEAT_SECONDS: Final = 10.0  # a peer that is silent for longer counts as dead
 MAX_FRAME_BYTES: Final = 65_536
 PORTS: Final = {"amqp": 5672, "amqps": 5671}
 
 
 class AmqpOptionsError(Exception):
-    """The options cannot be used; says which file or setting is wrong."""
+    """The options cannot be used; the text says which file or setting is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """One peer: where it is, and how it is spoken to. The password is not part of its text."""
+class AmqpOptions:
+    """Where one peer is, and how to connect to it. The password is not part of its repr."""
 
     url: str
     tls: bool
@@ -34,12 +34,12 @@ class Options:
     domain: Any = field(default=None, repr=False)
 
     def container_kwargs(self) -> dict[str, Any]:
-        """For proton's `Container.connect`."""
+        """Returns the arguments of proton's `Container.connect`."""
         kwargs: dict[str, Any] = {
             "url": self.url,
             "heartbeat": HEARTBEAT_SECONDS,
             "allowed_mechs": self.mechanisms,
-            "allow_insecure_mechs": True,  # the config names the mechanism: it was chosen on purpose
+            "allow_insecure_mechs": True,  # the config names the mechanism
             "max_frame_size": MAX_FRAME_BYTES,
         }
         if self.domain is not None:
@@ -49,7 +49,7 @@ class Options:
         return kwargs
 
     def prepare(self, transport: Transport, connection: Any) -> None:
-        """The same for a transport and a connection of one's own: binds the two."""
+        """Sets up a transport and a connection that are used without a container, and binds the two."""
         connection.hostname = self.host
         sasl = transport.sasl()
         sasl.allow_insecure_mechs = True
@@ -64,8 +64,11 @@ class Options:
             SSL(transport, self.domain).peer_hostname = self.host
 
 
-def options(url: str, tls: Tls | None = None, sasl: Sasl | None = None) -> Options:
-    """Reads the files that `tls` and `sasl` name; AmqpOptionsError or SecretError where they are no use."""
+def read_options(url: str, tls: Tls | None = None, sasl: Sasl | None = None) -> AmqpOptions:
+    """Returns the options, with what is in the files that `tls` and `sasl` name.
+
+    Raises AmqpOptionsError or SecretError where a file or setting cannot be used.
+    """
     parts = urlsplit(url)
     encrypted = parts.scheme == "amqps"
     if encrypted and not SSL.present():
@@ -81,7 +84,7 @@ def options(url: str, tls: Tls | None = None, sasl: Sasl | None = None) -> Optio
                 f"{url}: this qpid-proton was built without {mechanisms}; "
                 "install Cyrus SASL's headers and build it anew"
             )
-    return Options(
+    return AmqpOptions(
         url=url,
         tls=encrypted,
         host=parts.hostname or "",

@@ -1,7 +1,8 @@
-"""AMQP 1.0's encoding of values, read into Python.
+"""Decodes values from AMQP 1.0's encoding.
 
-Written here because of its cost: management replies are hundreds of thousands of small values, and proton's
-`Data` makes several calls into C for each; this reads them several times cheaper (tests/bench/collectors.py).
+This is written by hand because of its cost: management replies have hundreds of thousands of small values,
+and proton's `Data` makes several calls into C for each. This is several times cheaper
+(tests/bench/collectors.py).
 """
 
 from __future__ import annotations
@@ -12,11 +13,10 @@ from collections.abc import Callable
 from typing import Any, Final
 
 _DESCRIBED: Final = 0x00
-# The types that replies are made of.
+# The types that most values of replies have.
 _NULL, _ZERO, _SMALL_ULONG, _SMALL_LONG, _LONG, _SHORT_TEXT = 0x40, 0x44, 0x53, 0x55, 0x81, 0xA1
 _MAPS, _ARRAYS = (0xC1, 0xD1), (0xE0, 0xF0)  # with one byte of length, and with four
 
-_LENGTH: Final = struct.Struct(">I")
 _PAIR: Final = struct.Struct(">II")
 MAX_DEPTH: Final = 32
 
@@ -33,8 +33,8 @@ def _unsigned(data: bytes) -> int:
     return int.from_bytes(data, "big")
 
 
-# By type code: the width in bytes, and what is made of them.
-_FIXED: Final[dict[int, tuple[int, _Decode]]] = {
+# By type code: how many bytes follow, and how they are decoded.
+FIXED: Final[dict[int, tuple[int, _Decode]]] = {
     0x40: (0, lambda _: None),
     0x41: (0, lambda _: True),
     0x42: (0, lambda _: False),
@@ -50,7 +50,7 @@ _FIXED: Final[dict[int, tuple[int, _Decode]]] = {
     0x71: (4, _signed),
     0x72: (4, lambda data: struct.unpack(">f", data)[0]),
     0x73: (4, lambda data: chr(_unsigned(data))),
-    0x74: (4, bytes),  # decimals are as they are: no router sends them
+    0x74: (4, bytes),  # decimals stay bytes: no router sends them
     0x80: (8, _unsigned),
     0x81: (8, _signed),
     0x82: (8, lambda data: struct.unpack(">d", data)[0]),
@@ -59,8 +59,8 @@ _FIXED: Final[dict[int, tuple[int, _Decode]]] = {
     0x94: (16, bytes),
     0x98: (16, lambda data: uuid.UUID(bytes=data)),
 }
-# By type code: the width of the length in bytes, and what is made of as many.
-_VARIABLE: Final[dict[int, tuple[int, _Decode]]] = {
+# By type code: how many bytes the length takes, and how that many are decoded.
+VARIABLE: Final[dict[int, tuple[int, _Decode]]] = {
     0xA0: (1, bytes),
     0xB0: (4, bytes),
     **dict.fromkeys((0xA1, 0xA3), (1, lambda data: data.decode())),
@@ -69,11 +69,11 @@ _VARIABLE: Final[dict[int, tuple[int, _Decode]]] = {
 
 
 class BadEncoding(ValueError):  # noqa: N818 -- it names the bytes
-    """Bytes that are no value of AMQP's."""
+    """The bytes are not a value of AMQP's."""
 
 
 def read(data: bytes, at: int = 0) -> tuple[Any, int]:
-    """The value at a place and the place behind it; BadEncoding for anything that is none."""
+    """Returns the value at a place, and the place behind it. Raises BadEncoding where there is no value."""
     try:
         value, end = _value(data, at, 0)
     except (IndexError, TypeError, ValueError, OverflowError, struct.error) as error:
@@ -88,11 +88,11 @@ def _value(data: bytes, at: int, depth: int) -> tuple[Any, int]:
 
 
 def _coded(code: int, data: bytes, at: int, depth: int) -> tuple[Any, int]:
-    """A value whose type code is known; `at` is the place behind it."""
-    if (fixed := _FIXED.get(code)) is not None:
+    """Reads a value whose type code is known; `at` is the place behind the code."""
+    if (fixed := FIXED.get(code)) is not None:
         end = at + fixed[0]
         return fixed[1](data[at:end]), end
-    if (variable := _VARIABLE.get(code)) is not None:
+    if (variable := VARIABLE.get(code)) is not None:
         start = at + variable[0]
         end = start + _unsigned(data[at:start])
         return variable[1](data[start:end]), end
@@ -119,7 +119,7 @@ def _coded(code: int, data: bytes, at: int, depth: int) -> tuple[Any, int]:
 
 
 def _items(data: bytes, at: int, count: int, depth: int) -> tuple[list[Any], int]:
-    """As many values in a row; those that replies are made of are read on the spot, as a call costs."""
+    """Reads values in a row. The frequent types are read here: a call for each would cost."""
     found: list[Any] = []
     add, from_bytes = found.append, int.from_bytes
     for _ in range(count):
@@ -156,7 +156,7 @@ def _map(items: list[Any]) -> dict[Any, Any]:
 
 
 def _array(data: bytes, at: int, count: int, depth: int) -> list[Any]:
-    """All of one type, which stands once in front of them."""
+    """Reads an array: its type code stands once, before the items."""
     if data[at] == _DESCRIBED:
         _, at = _value(data, at + 1, depth + 1)
     code = data[at]
@@ -166,29 +166,3 @@ def _array(data: bytes, at: int, count: int, depth: int) -> list[Any]:
         value, at = _coded(code, data, at, depth + 1)
         found.append(value)
     return found
-
-
-def sections(data: bytes) -> dict[int, int]:
-    """Where a message's sections begin, by descriptor; the last may be cut, which reading it tells."""
-    found: dict[int, int] = {}
-    at = 0
-    try:
-        while at < len(data):
-            if data[at] != _DESCRIBED:
-                raise BadEncoding("a message is made of described sections")
-            descriptor, at = _value(data, at + 1, 0)
-            found[descriptor] = at
-            at = _skip(data, at)
-    except (IndexError, TypeError, ValueError, struct.error) as error:
-        raise BadEncoding(str(error)) from None
-    return found
-
-
-def _skip(data: bytes, at: int) -> int:
-    """The place behind a value, without reading it where its length stands in front."""
-    code = data[at]
-    if 0xA0 <= code <= 0xF0:  # noqa: PLR2004 -- where AMQP has the types of variable width
-        if code & 0x10:
-            return at + 5 + int(_LENGTH.unpack_from(data, at + 1)[0])
-        return at + 2 + data[at + 1]
-    return _value(data, at, 0)[1]

@@ -1,1 +1,1 @@
-"""The probes: what sends and receives numbered messages along paths."""
+"""Probes: send and receive numbered messages along paths."""

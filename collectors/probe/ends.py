@@ -1,9 +1,8 @@
-"""The ends that a process runs, from one start of its clock to the next."""
+"""The ends that a process runs with one clock: makes them, starts them, and tells each what it needs."""
 
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
@@ -11,29 +10,30 @@ from collectors.amqp.options import MAX_FRAME_BYTES
 from collectors.config.paths import Path
 from collectors.contract.records import SECOND_NS
 from collectors.probe.durable.journal import Journals
-from collectors.probe.engine.connection import Connection
 from collectors.probe.engine.loop import Loop
-from collectors.probe.measure.clock import Comparison, RunClock
-from collectors.probe.measure.clock_exchange import Answering, Asking
-from collectors.probe.measure.clock_messages import Answer
+from collectors.probe.measure.clock import RunClock
+from collectors.probe.measure.clock_exchange import ClockAsker, ClockExchanges
 from collectors.probe.measure.guard import Guard, RateCap
 from collectors.probe.measure.schedule import Schedule
 from collectors.probe.publisher import Publisher, Sink, header_for, new_run
 from collectors.probe.receiver import Receiver
 from collectors.probe.sender import Sender
 from collectors.probe.specs import ReceiverSpec, SenderSpec
+from collectors.probe.transport import Connection
 
 _log: Final = logging.getLogger("inflight.probe")
-_OUTCOMES_NS: Final = 150_000_000  # after a second's end, for the outcomes of its last messages
-_START_NS: Final = 3_000_000_000  # a sender waits so long for the receivers of its own process
+_OUTCOMES_NS: Final = (
+    150_000_000  # from a second's end until it is published: the outcomes of its last messages come late
+)
+_START_NS: Final = 3_000_000_000  # how long a sender waits for the receivers of its own process
 _SUBSCRIBED_NS: Final = 2_000_000_000  # routers tell each other of a multicast's receivers once a second
-_QUIET_NS: Final = 300_000_000  # without a message: at the end, no more is expected
+_QUIET_NS: Final = 300_000_000  # without a message for so long, no more is expected at the end
 _ASK_SECONDS: Final = 2.0
 _HEARTBEAT_SECONDS: Final = 0.1
 
 
 class Connect(Protocol):
-    """Gives the connection that ends of an endpoint and a role share."""
+    """Returns the connection that the ends of an endpoint and a role share."""
 
     def __call__(
         self, endpoint: str, role: str, subscription: str | None = None, alone: str = ""
@@ -41,12 +41,12 @@ class Connect(Protocol):
 
 
 def _alone(path: Path) -> str:
-    """Long messages go over a connection of their own: others would have to wait until they are through."""
+    """Returns the name of a flow whose messages are long: others would have to wait behind them."""
     return path.flow if path.size[1] > MAX_FRAME_BYTES else ""
 
 
 class SendingEnd:
-    """A sender, and before it one that warms the path up under a run of its own."""
+    """A sender, and the one before it that warms the path up under a run of its own."""
 
     def __init__(self, spec: SenderSpec, sender: Sender, warmup: Sender | None) -> None:
         self.path: Final = spec.paths[0]
@@ -56,7 +56,7 @@ class SendingEnd:
 
 
 class Ends:
-    """All ends of one clock. What it does is for the loop's thread."""
+    """All ends of a process, until its clock is found wrong; for the loop's thread only."""
 
     def __init__(
         self,
@@ -74,12 +74,11 @@ class Ends:
         self.clock: Final = RunClock.start()
         self._began_second = self.clock.now_ns() // SECOND_NS
         self._journals = journals
-        self._compare = compare_clocks
         self._guards: dict[str, Guard] = {}
-        self._answering: dict[Connection, Answering] = {}
-        self._asking: dict[Connection, Asking] = {}
-        self._asking_for: dict[Receiver, Asking] = {}
-        self._comparisons: defaultdict[str, dict[str, Comparison]] = defaultdict(dict)  # by flow, by stream
+        self._clocks = ClockExchanges(
+            self.clock.now_ns, self._received_up_to, self._address_changed, active=compare_clocks
+        )
+        self._asker_of: dict[Receiver, ClockAsker] = {}
         self.receivers: Final = [self._receiver(spec) for spec in specs[1]]
         self.senders: Final = [self._sender(spec, warm_up=warm_up) for spec in specs[0]]
         self._begun_ns = 0
@@ -125,18 +124,14 @@ class Ends:
             warmup=warmup,
             reply_to=lambda: self._reply_to(connection, path),
         )
-        connection.add(sender)
-        if self._compare and connection not in self._answering:
-            self._answering[connection] = Answering(connection, self.clock.now_ns, self._heard, self._moved)
+        self._clocks.answer_on(connection)
         return sender
 
     def _receiver(self, spec: ReceiverSpec) -> Receiver:
         path, run = spec.path, new_run()
         subscription = path.subscription and f"{path.subscription}-{spec.name}"
         connection = self._connection(path.target, "receiver", subscription, _alone(path))
-        if self._compare and connection not in self._asking:
-            self._asking[connection] = Asking(connection, self.clock.now_ns, self._told)
-        asking = self._asking.get(connection)
+        asker = self._clocks.asker_on(connection)
         header = header_for(path, "receiver", spec.name, run, self.clock.now_ns())
         store = self._journals.rows(header)
         receiver = Receiver(
@@ -148,41 +143,36 @@ class Ends:
             clock=self.clock,
             store=store,
             read_ns=self._read_ns,
-            comparisons=self._comparisons[path.flow],
-            heard=lambda stream, highest: self._heard(stream, f"{path.name} {spec.name}", highest),
-            answers_to=asking.answers_to if asking else lambda _stream, _address: None,
-            moved=self._moved,
+            comparisons=self._clocks.comparisons(path.flow),
+            received_up_to=lambda stream, highest: self._received_up_to(
+                stream, f"{path.name} {spec.name}", highest
+            ),
+            sender_listens_at=asker.sender_listens_at if asker else lambda _stream, _address: None,
+            address_changed=self._address_changed,
         )
-        connection.add(receiver)
-        if asking:
-            self._asking_for[receiver] = asking  # wherever the receiver's link may be
+        if asker:
+            self._asker_of[receiver] = asker  # also when its link is moved to another connection
         return receiver
 
-    # -- clocks, and who has been heard of
+    # -- clocks, and what other ends report
 
     def _reply_to(self, connection: Connection, path: Path) -> str | None:
         for receiver in self.receivers:
             if receiver.path.flow == path.flow and receiver.dynamic_address is not None:
                 return receiver.dynamic_address  # a round trip comes back to this process
-        answering = self._answering.get(connection)
-        return answering.address if answering else None
+        return self._clocks.answer_address(connection)
 
-    def _moved(self) -> None:
-        """Answers or echoes come elsewhere now."""
+    def _address_changed(self) -> None:
+        """Answers or echoes have to be sent to another address now."""
         for end in self.senders if not self._over else ():
             end.sender.renew_templates()
 
-    def _heard(self, stream: str, receiver: str, highest: int) -> bool:
+    def _received_up_to(self, stream: str, receiver: str, highest: int) -> bool:
+        """Returns whether the stream is of a sender of this process."""
         guard = self._guards.get(stream)
         if guard is not None:
-            guard.heard(receiver, self.clock.now_ns(), highest)
+            guard.report(receiver, self.clock.now_ns(), highest)
         return guard is not None
-
-    def _told(self, found: Answer, received_ns: int) -> None:
-        for comparisons in self._comparisons.values():
-            comparison = comparisons.get(f"{found.stream:016x}")
-            if comparison is not None:
-                comparison.echo(found.asked_ns, found.heard_ns, found.answered_ns, received_ns)
 
     def _ask(self) -> None:
         if self._over:
@@ -190,23 +180,23 @@ class Ends:
         self.loop.call_in(_ASK_SECONDS, self._ask)
         self._asked += 1
         for receiver in self.receivers:
-            asking = self._asking_for.get(receiver)
-            if asking is None:
+            asker = self._asker_of.get(receiver)
+            if asker is None:
                 continue
             if self._asked % 5 == 1:
                 receiver.ask_for_reply_address()
             for stream in receiver.streams:
                 if stream not in self._guards:
                     name = f"{receiver.path.name} {receiver.name}"
-                    asking.ask(stream, name, receiver.highest.get(stream, -1))
+                    asker.ask(stream, name, receiver.highest.get(stream, -1))
 
     # -- their life
 
     def begin(self) -> None:
-        """Publish now and every second, and send as soon as there is somebody to receive.
+        """Publishes now and every second, and sends as soon as receivers are there.
 
-        Now, for the ends to know of each other: a short sender's end would come before the first record of
-        its receiver, of whom nobody would then know that it was there.
+        Now, as a sender may end before its receiver's first second does: without a record of before, the
+        receiver would not be known to have been there.
         """
         calls: list[tuple[int, Callable[[], None]]] = []
         for end in self.senders:
@@ -222,20 +212,24 @@ class Ends:
 
     def _every_second(self, publish: Callable[[], None], phase_ns: int) -> None:
         now = self.clock.now_ns()
-        next_ns = (now - phase_ns) // SECOND_NS * SECOND_NS + phase_ns  # the last such time: the first is now
+        next_ns = (
+            now - phase_ns
+        ) // SECOND_NS * SECOND_NS + phase_ns  # the last such time: the first call is now
 
         def run() -> None:
             nonlocal next_ns
             if self._over:
                 return
             next_ns = max(next_ns + SECOND_NS, self.clock.now_ns() - SECOND_NS)
-            self.loop.call_at(next_ns - self.clock.epoch_ns, run)  # first: it goes on whatever this one does
+            self.loop.call_at(
+                next_ns - self.clock.epoch_ns, run
+            )  # first: whatever `publish` raises, the next call comes
             publish()
 
         self.loop.call_at(next_ns - self.clock.epoch_ns, run)
 
     def _beat(self) -> None:
-        """Let journals know that the ends are alive: after kill -9, they were so until then."""
+        """Writes to the journals that the ends are alive: after kill -9 they count as alive until then."""
         if self._over:
             return
         self.loop.call_in(_HEARTBEAT_SECONDS, self._beat)
@@ -245,7 +239,7 @@ class Ends:
         return self.clock.epoch_ns + self.loop.read_ns
 
     def stood_still(self, from_ns: int, to_ns: int) -> None:
-        """The loop did, by the monotonic clock: nobody watched, and nobody sent."""
+        """The loop did not run between these times of the monotonic clock: nothing was watched or sent."""
         self._begun_ns += to_ns - from_ns
         for guard in self._guards.values():
             guard.stood_still(to_ns - from_ns)
@@ -257,7 +251,7 @@ class Ends:
                     sender.stood_still()
 
     def _start_senders(self) -> None:
-        """A sender begins when the receivers of its flow in this process are there, or after some seconds."""
+        """Starts the senders whose receivers in this process are there, or that have waited some seconds."""
         if self._over:
             return
         left = False
@@ -279,11 +273,11 @@ class Ends:
         receivers = [receiver for receiver in self.receivers if receiver.path.flow == path.flow]
         if not (sender.has_credit and all(receiver.link_up for receiver in receivers)):
             return now - self._begun_ns > _START_NS
-        # A multicast is taken from a sender with credit, and thrown away where no receiver is known of.
+        # A router takes a multicast from its sender, and throws it away where it knows of no receiver.
         subscribed_ns = max([self._begun_ns, *(receiver.link_since_ns for receiver in receivers)])
         subscribed = not path.multicast or now - subscribed_ns >= _SUBSCRIBED_NS
-        # Of a lost message only the second is known: in the first one, nobody could tell whether the
-        # receiver was there already.
+        # Of a lost message only the second is known: if that were the first one, nobody could tell whether
+        # the receiver was there already.
         return subscribed and now // SECOND_NS > self._began_second
 
     def _advance_warmup(self, end: SendingEnd, warmup: Sender) -> None:
@@ -293,7 +287,7 @@ class Ends:
         elif warmup.finished and not warmup.unsettled:
             warmup.publish(bye=True)
             end.warmup = None
-            warmup.connection.remove(warmup)
+            warmup.link.close()
 
     @property
     def finished(self) -> bool:
@@ -307,7 +301,7 @@ class Ends:
             end.sender.stop()
 
     def complete(self) -> bool:
-        """Whether all that was sent here is accounted for, and nothing comes in any more."""
+        """Returns whether all that was sent here is accounted for, and nothing comes in any more."""
         if any(end.sender.unsettled for end in self.senders):
             return False
         now = self.clock.now_ns()
@@ -326,7 +320,7 @@ class Ends:
         return sum(end.sender.sent - end.sender.refused for end in self.senders if end.path.flow == flow)
 
     def bye(self) -> None:
-        """The end of all runs: what is known is published, and nothing comes after it."""
+        """Ends all runs: publishes all that is known."""
         self._over = True
         for end in self.senders:
             if end.warmup is not None:
@@ -337,14 +331,11 @@ class Ends:
         self._journals.close()
 
     def detach(self) -> None:
-        """Take the links off their connections, for others to come."""
+        """Closes all links; the connections stay, for the ends that come after these."""
         for end in self.senders:
             for sender in (end.warmup, end.sender):
                 if sender is not None:
-                    sender.connection.remove(sender)
+                    sender.link.close()
         for receiver in self.receivers:
-            receiver.connection.remove(receiver)
-        for connection, answering in self._answering.items():
-            answering.remove_from(connection)
-        for connection, asking in self._asking.items():
-            asking.remove_from(connection)
+            receiver.link.close()
+        self._clocks.close()

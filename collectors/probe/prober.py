@@ -1,4 +1,4 @@
-"""A probe process: its connections, its ends, and how they are ended so that nothing is lost."""
+"""A probe process: its loop, its connections, its ends, and how they end so that nothing is lost."""
 
 from __future__ import annotations
 
@@ -7,41 +7,40 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path as File
 from typing import Final
 
-from collectors.amqp import options
 from collectors.config.model import Endpoint
 from collectors.config.paths import Path
 from collectors.probe.durable.journal import FileJournals, Journals, MemoryJournals
 from collectors.probe.ends import Ends, SendingEnd
-from collectors.probe.engine.connection import Connection
+from collectors.probe.engine.amqp_transport import AmqpTransport
 from collectors.probe.engine.loop import Loop
-from collectors.probe.engine.parting import Parting
 from collectors.probe.measure.clock import STEP_NS
 from collectors.probe.measure.guard import RateCap
 from collectors.probe.publisher import Sink, new_run
 from collectors.probe.receiver import Receiver
 from collectors.probe.specs import receiver_specs, sender_specs
+from collectors.probe.transport import Connection, Transport
 from collectors.process.worker import Worker
 
 _log: Final = logging.getLogger("inflight.probe")
 _CLOSE_SECONDS: Final = 1.0
 _CLOCK_SECONDS: Final = 1.0
-_SWITCH_SECONDS: Final = 0.0005  # so long may another thread keep messages waiting
+_SWITCH_SECONDS: Final = 0.0005  # how long another thread may keep messages waiting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What is not a path's own."""
+    """What is the same for all paths."""
 
     site: str
     max_rate: float = 0.0  # of all senders together; 0 for no bound
     linger_seconds: float = 3.0  # at the end, for what is on its way
-    drain_seconds: float = 0.0  # as much longer, while some of it still comes in
-    journals: File | None = None  # a folder, where what is measured is to survive kill -9
+    drain_seconds: float = 0.0  # how much longer, while some of it still comes in
+    journals: File | None = None  # the folder, where what is measured has to survive kill -9
     compare_clocks: bool = True  # with ends in other processes
     stop_when_finished: bool = False  # when all schedules have come to their end
     numbers: frozenset[int] | None = None  # of paths with several senders or receivers, only these
@@ -57,6 +56,7 @@ class Prober:
         endpoints: Mapping[str, Endpoint],
         sink: Sink,
         settings: Settings,
+        transport: Callable[[Loop], Transport] = AmqpTransport,
     ) -> None:
         """Paths of one multicast flow are sent once: give all of them."""
         self.loop: Final = Loop()
@@ -64,7 +64,7 @@ class Prober:
         self._endpoints, self._sink, self._settings = endpoints, sink, settings
         self._cap = RateCap(settings.max_rate)
         self._connections: dict[tuple[str, str, str], Connection] = {}
-        self._parting = Parting()
+        self._transport = transport(self.loop)
         self._specs = sender_specs(send, settings.numbers), receiver_specs(receive, settings.numbers)
         self._ends = self._new_ends(warm_up=True)
         self._worker = Worker("probe", self._run, again=False)
@@ -77,12 +77,12 @@ class Prober:
 
     @property
     def ended(self) -> threading.Event:
-        """Set when there is no more to come, asked for or not: `failure` says why it was not."""
+        """Set when the thread has ended, asked to or not: see `failure`."""
         return self._worker.ended
 
     @property
     def failure(self) -> str | None:
-        """Why it ended unasked."""
+        """Why it ended without being asked to."""
         return self._worker.problem
 
     @property
@@ -94,18 +94,18 @@ class Prober:
         return self._ends.receivers
 
     def start(self) -> None:
-        """Connect and begin."""
+        """Connects, and begins to send and to receive."""
         sys.setswitchinterval(_SWITCH_SECONDS)
         self.loop.post(self._begin)
         self._worker.start()
         self._started = True
 
     def end(self) -> None:
-        """End cleanly, with a wait for what is on its way; `ended` is set then."""
+        """Ends after a wait for what is on its way; sets `ended` then."""
         self.loop.post(self._stop)
 
     def stop(self) -> None:
-        """The same, and block so long: for `linger_seconds`, `drain_seconds` and a second at most."""
+        """Ends, and blocks until then: at most `linger_seconds`, `drain_seconds` and some seconds more."""
         if not self._started:
             return
         self.end()
@@ -114,22 +114,21 @@ class Prober:
         self._started = False
 
     def not_ready(self) -> str | None:
-        """Why not every end is at work."""
+        """Returns why not every end is at work; None where all are."""
         if (problem := self.failure or self.loop.problem) is not None:
             return problem
         for end in self.senders:
             if not end.sender.link_up:
-                problem = end.sender.connection.problem or end.sender.problem
-                return f"path {end.path.name}: sender {end.name} is not attached: {problem}"
+                return f"path {end.path.name}: sender {end.name} is not attached: {end.sender.problem}"
         for receiver in self.receivers:
             if not receiver.link_up:
-                problem = receiver.connection.problem or receiver.problem
-                return f"path {receiver.path.name}: receiver {receiver.name} is not attached: {problem}"
+                name = f"path {receiver.path.name}: receiver {receiver.name}"
+                return f"{name} is not attached: {receiver.problem}"
         return None
 
     def problems(self) -> list[str]:
-        """What keeps connections from being made."""
-        found = [each.problem for each in self._all_connections() if not (each.open or each.closed)]
+        """Returns what keeps connections from being made, each reason once."""
+        found = [each.problem for each in self._transport.connections() if not (each.open or each.closed)]
         return sorted({problem for problem in found if problem})
 
     # -- its parts
@@ -137,22 +136,16 @@ class Prober:
     def _connection(
         self, endpoint: str, role: str, subscription: str | None = None, alone: str = ""
     ) -> Connection:
-        """One for all ends of a role, but for those that are `alone` on one by a name.
+        """Returns the one of a role's ends, or the one that is named by `alone`.
 
-        A durable subscription has its own, by whose name it is known.
+        A durable subscription has a connection of its own, as a peer knows it by the connection's name.
         """
         key = endpoint, role, subscription or alone
         if key not in self._connections:
-            config = self._endpoints[endpoint]
-            container = f"inflight-{role}-{self._settings.site}-{endpoint}"
-            container += f"-{subscription}" if subscription else f"-{new_run():016x}"
-            self._connections[key] = Connection(
-                self.loop, lambda: _peers(config), container, self._parting.ended
-            )
+            name = f"inflight-{role}-{self._settings.site}-{endpoint}"
+            name += f"-{subscription}" if subscription else f"-{new_run():016x}"
+            self._connections[key] = self._transport.connection(self._endpoints[endpoint], name)
         return self._connections[key]
-
-    def _all_connections(self) -> list[Connection]:
-        return self._parting.and_parts(self._connections.values())
 
     def _new_ends(self, *, warm_up: bool) -> Ends:
         folder = self._settings.journals
@@ -172,7 +165,7 @@ class Prober:
 
     def _run(self) -> None:
         gc.collect()
-        gc.freeze()  # what is there stays: collecting it again and again would hold up messages
+        gc.freeze()  # collecting what is there again and again would hold up messages
         try:
             self.loop.run()
         finally:
@@ -233,20 +226,16 @@ class Prober:
             self.loop.call_in(0.02, self._wait_for_last)
             return
         self._ends.bye()
-        for connection in self._all_connections():
+        for connection in self._transport.connections():
             connection.close()
         self._end_by = time.monotonic() + _CLOSE_SECONDS
         self._wait_for_close()
 
     def _wait_for_close(self) -> None:
-        left = [connection for connection in self._all_connections() if not connection.closed]
+        left = [connection for connection in self._transport.connections() if not connection.closed]
         if left and time.monotonic() < self._end_by:
             self.loop.call_in(0.02, self._wait_for_close)
             return
         for connection in left:
             connection.abort()
         self.loop.stop()
-
-
-def _peers(endpoint: Endpoint) -> list[options.Options]:
-    return [options.options(url, endpoint.tls, endpoint.sasl) for url in endpoint.url]

@@ -1,4 +1,4 @@
-"""Numbers an end's records and hands them to the sink, under each path that the end is part of."""
+"""Numbers an end's records and gives them to the sink, under each path that the end is part of."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from collectors.config.paths import Path
 from collectors.contract.record_codec import encode
 from collectors.contract.records import Gap, Header, Kind, Ledger, Received, Role
 from collectors.probe.measure.arrivals import Group
-from collectors.probe.measure.ledger import Second
+from collectors.probe.measure.ledger import LedgerSecond
 
 
 class Sink(Protocol):
-    """Where records go: it keeps them in order, and tells what it had to give up."""
+    """Takes records, keeps them in order, and tells what it had to give up."""
 
     def put(self, record: bytes, key: str) -> None:
-        """Does not block for long, and does not fail."""
+        """Does not block for long, and does not raise."""
 
     def gaps(self, path: str, role: str, name: str, run: str) -> tuple[Gap, ...]:
-        """What of an end's records was given up since this was asked last."""
+        """Returns what of an end's records was given up since the last call."""
 
 
 def new_run() -> int:
-    """A run's random 64 bits; not 0, which stands for none."""
+    """Returns a random 64-bit number, not 0, which stands for none."""
     return secrets.randbits(64) or 1
 
 
 def header_for(
     path: Path, role: Role, name: str, run: int, observed_from_ns: int, *, warmup: bool = False
 ) -> Header:
-    """The part of a header that is the same in all records of an end."""
+    """Returns a header with the fields that are the same in all records of an end."""
     return Header(
         kind="alive",
         mesh=path.mesh,
@@ -55,10 +55,10 @@ def header_for(
 
 
 class Publisher:
-    """One end's records. A publication is filled and ended: only its last record moves the frontier."""
+    """Makes one end's records; only the last one of a publication moves the frontier."""
 
     def __init__(self, headers: Sequence[Header], sink: Sink, committed: Callable[[int, int], None]) -> None:
-        """`committed` is told the next number and the frontier when all of a publication is in the sink."""
+        """`committed` gets the next number and the frontier when the sink has all of a publication."""
         self._headers: Final = tuple(headers)
         self._sink = sink
         self._committed = committed
@@ -67,12 +67,12 @@ class Publisher:
         self._pending: tuple[Kind, Received | Ledger | None, dict[str, Any]] | None = None
 
     def add(self, kind: Kind, rows: Received | Ledger | None = None, **fields: Any) -> None:
-        """A record of the publication that is being made."""
+        """Adds a record to the publication."""
         self._flush()
         self._pending = kind, rows, fields
 
     def add_received(self, group: Group, **fields: Any) -> None:
-        """What arrived of a stream's second."""
+        """Adds what arrived of a stream's second."""
         self.add(
             "received",
             group.rows,
@@ -84,8 +84,8 @@ class Publisher:
             **fields,
         )
 
-    def add_ledger(self, stream: str, entry: Second, **fields: Any) -> None:
-        """What became of the messages of a second, in as many records as it takes."""
+    def add_ledger(self, stream: str, entry: LedgerSecond, **fields: Any) -> None:
+        """Adds what became of the messages of a second, in as many records as it takes."""
         fields = {
             "stream": stream,
             "second": entry.second,
@@ -100,9 +100,10 @@ class Publisher:
             self.add("ledger", rows, **fields)
 
     def end(self, frontier_ns: int, *, kind: Kind = "alive", always: bool = False, **fields: Any) -> bool:
-        """Send what was added, the frontier moved by its last record; `fields` stand in that one, too.
+        """Ends the publication: its last record has `fields`, too, and moves the frontier.
 
-        With nothing added, a record of this kind goes out if it is `always` wanted.
+        Where nothing was added, a record of this kind is made if it is `always` wanted. Returns whether there
+        was a record.
         """
         if kind != "alive" or (self._pending is None and always):
             self.add(kind)
@@ -126,6 +127,3 @@ class Publisher:
             )
             self._sink.put(encode(whole, rows), header.path)
         self.number += 1
-
-
-__all__ = ["Publisher", "Sink", "header_for", "new_run"]

@@ -2,45 +2,29 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Collection
 from typing import Any, Final
 
-import cproton as c
 import numpy as np
-from cproton_ffi import ffi, lib
-from proton.reactor import DurableSubscription, Selector
 
 from collectors.config.paths import Path
 from collectors.contract.records import Clock, flow_hash
 from collectors.probe.durable.row_store import RowStore
-from collectors.probe.engine.connection import Connection
 from collectors.probe.measure.arrivals import FLAG_REDELIVERED, Arrivals
-from collectors.probe.measure.clock import Comparison, RunClock
-from collectors.probe.measure.link_uptime import Attachment
-from collectors.probe.measure.standstill import Watch
-from collectors.probe.message import (
-    COUNTED_BYTES,
-    MAGIC,
-    RUN_AT,
-    decode_body,
-    find_body,
-    flow_prefix,
-    reply_address,
-    trace_of,
-)
+from collectors.probe.measure.clock import ClockComparison, RunClock
+from collectors.probe.measure.link_uptime import LinkUptime
+from collectors.probe.measure.standstill import Standstill
+from collectors.probe.message import COUNTED_BYTES, MAGIC, RUN_AT, decode_body, flow_prefix
 from collectors.probe.publisher import Publisher
+from collectors.probe.transport import Connection, ReceivingLink
 
-_LARGEST_BYTES: Final = 1 << 26
 _MAX_HEADS: Final = 256
 _MAX_ROUTES: Final = 255
-_HELLO_BYTES: Final = 64
+_SMALLEST_BODY_BYTES: Final = 64
 
 
 class Receiver:
-    """One link; whatever comes on it is accepted (or, if it is none of ours, released on request)."""
-
-    measures = True
+    """Receives on one link. All messages are accepted; those of others may be released instead."""
 
     def __init__(
         self,
@@ -53,29 +37,27 @@ class Receiver:
         clock: RunClock,
         store: RowStore,
         read_ns: Callable[[], int],
-        comparisons: dict[str, Comparison],
-        heard: Callable[[str, int], object] = lambda _stream, _highest: None,
-        answers_to: Callable[[str, str], None] = lambda _stream, _address: None,
-        moved: Callable[[], None] = lambda: None,
+        comparisons: dict[str, ClockComparison],
+        received_up_to: Callable[[str, int], object] = lambda _stream, _highest: None,
+        sender_listens_at: Callable[[str, str], None] = lambda _stream, _address: None,
+        address_changed: Callable[[], None] = lambda: None,
     ) -> None:
         """A path without a receive address gets one from its peer: that is where round trips end.
 
-        `moved` is called when the peer has given it another one: messages must ask for echoes to there.
-        By `read_ns` all that had come is read: no later time is measured.
+        `address_changed` is called when the peer assigns another one: messages must ask for echoes to there.
+        `read_ns` returns the time by which all that had come is read: no later time is measured.
         `comparisons` is shared by a process's receivers of the flow, which have one clock: competing ones may
         take turns so that each hears one sender only, and yet a window asks each of them for every clock.
         """
-        self.connection = connection
         self.path: Final = path
         self.name: Final = name
         self.dynamic_address: str | None = None
         self._publisher = publisher
         self._clock, self._run, self._store, self._read_ns = clock, run, store, read_ns
-        self._heard, self._answers_to, self._moved = heard, answers_to, moved
-        self._attachment = Attachment(f"path {path.name}: receiver {name}", clock.now_ns())
-        self._watch = Watch(clock.now_ns())
-        self._link: Any = None
-        self._attachments = itertools.count()
+        self._received_up_to, self._sender_listens_at = received_up_to, sender_listens_at
+        self._address_changed = address_changed
+        self._uptime = LinkUptime(f"path {path.name}: receiver {name}", clock.now_ns())
+        self._standstill = Standstill(clock.now_ns())
         flow = flow_hash(path.mesh, path.address)
         self._prefix = flow_prefix(flow, warmup=False)
         self._warmup_prefix = flow_prefix(flow, warmup=True)
@@ -86,154 +68,98 @@ class Receiver:
         self._comparisons = comparisons
         self._known_runs: dict[bytes, str] = {}
         self._want_reply: set[bytes] = set()
-        self._buffer = bytearray(1 << 16)
-        self._buffer_c = ffi.from_buffer(self._buffer)
-        self._view = memoryview(self._buffer)
-        self._over = False
+        self._accepts_foreign = path.foreign == "accept"
         self._foreign = 0  # since the last publication
         self.received = 0
         self.foreign = 0
         self.highest: dict[str, int] = {}
         self.last_received_ns = 0
+        self.link: Final[ReceivingLink] = connection.add_receiver(path, f"inflight-{run:016x}", self)
 
     # -- the link
 
     @property
     def link_up(self) -> bool:
-        return self._attachment.up
+        return self.link.attached
 
     @property
     def link_since_ns(self) -> int:
-        """Since when, where it is up."""
-        return self._attachment.since_ns
+        """Since when the newest link is there."""
+        return self._uptime.since_ns
 
     @property
     def problem(self) -> str:
         """Why there is no link."""
-        return self._attachment.problem
+        return self.link.connection.problem or self._uptime.problem
 
     @property
     def streams(self) -> Collection[str]:
-        """The senders' runs that it has heard."""
+        """The senders' runs of which it has received messages."""
         return self._known_runs.values()
 
-    def attach(self, session: Any) -> Any:
-        path = self.path
-        name = path.subscription or f"inflight-{self._run:016x}-{next(self._attachments)}"
-        link = session.receiver(name)
-        if path.receive_address:
-            link.source.address = path.receive_address
-        else:
-            link.source.dynamic = True
-        if path.selector is not None:
-            Selector(path.selector).apply(link)
-        if path.subscription is not None:
-            DurableSubscription().apply(link)
-        return link
-
-    def on_open(self, link: Any) -> None:
-        address = c.pn_terminus_get_address(lib.pn_link_remote_source(link))
-        if not address:
-            return  # refused: the detach that says why is on its way
+    def on_attached(self, address: str) -> None:
         if not self.path.receive_address and address != self.dynamic_address:
             self.dynamic_address = address
-            self._moved()
-        self._link = link
+            self._address_changed()
         now = self._clock.now_ns()
-        self._attachment.begins(now)
-        self._watch.link_begins(now)
+        self._uptime.begins(now)
+        self._standstill.link_begins(now)
         self._arrivals.attached()
-        lib.pn_link_flow(link, self.path.credit)
-        self.connection.touch()
-
-    def on_flow(self) -> None:
-        pass
-
-    def on_delivery(self, delivery: Any) -> None:
-        if self._over or not lib.pn_delivery_readable(delivery) or lib.pn_delivery_partial(delivery):
-            return  # after the end they stay unsettled, and so the peer's
-        link = self._link
-        size = lib.pn_delivery_pending(delivery)
-        if size > len(self._buffer):
-            self._grow(size)
-        count = lib.pn_link_recv(link, self._buffer_c, len(self._buffer))
-        received_ns = self._clock.now_ns()
-        ours = count > 0 and not lib.pn_delivery_aborted(delivery) and self._row(count, received_ns)
-        lib.pn_link_advance(link)
-        if ours or self.path.foreign == "accept":
-            lib.pn_delivery_update(delivery, c.PN_ACCEPTED)
-        else:
-            lib.pn_delivery_update(delivery, c.PN_RELEASED)
-        lib.pn_delivery_settle(delivery)
-        credit = lib.pn_link_credit(link)
-        if credit <= self.path.credit // 2:
-            lib.pn_link_flow(link, self.path.credit - credit)
 
     def on_lost(self, reason: str) -> None:
-        self._link = None
-        self._watch.link_ends()
-        self._attachment.ends(self._clock.now_ns(), reason)
-
-    def forget(self) -> None:
-        self._link = None
-        self._attachment.up = False
-
-    def journal(self) -> None:
-        pass  # rows are in the store's file as soon as they are written
+        self._standstill.link_ends()
+        self._uptime.ends(self._clock.now_ns(), reason)
 
     def stood_still(self, from_ns: int, to_ns: int) -> None:
-        """The process did: what came meanwhile may have been too much for the peer to keep."""
-        self._watch.stood_still(from_ns, to_ns)
-        self._store.unwatched(self._watch.unwatched_ns)
+        """The process did not run: what came meanwhile may have been too much for the peer to keep."""
+        self._standstill.stood_still(from_ns, to_ns)
+        self._store.unwatched(self._standstill.unwatched_ns)
 
     # -- a message
 
-    def _row(self, count: int, received_ns: int) -> bool:
-        """Write the row of the message in the buffer; whether it is one of ours."""
+    def on_message(self, buffer: memoryview, size: int) -> bool:
+        received_ns = self._clock.now_ns()
         at = self._last_head_bytes
-        head = bytes(self._view[:at])
+        head = bytes(buffer[:at])
         known = self._heads.get(head)
-        if known is None or at + RUN_AT + COUNTED_BYTES > count:
-            at, known = self._look_closer(count)
+        if known is None or at + RUN_AT + COUNTED_BYTES > size:
+            at, known = self._look_closer(bytes(buffer[:size]))
             if known is None:
-                self._foreign += 1
-                self.foreign += 1
-                return False
-        view = self._view
-        prefix = bytes(view[at : at + RUN_AT])
+                return self._on_foreign()
+        prefix = bytes(buffer[at : at + RUN_AT])
         if prefix != self._prefix:
-            if prefix == self._warmup_prefix:
-                return True  # nobody counts them
-            self._foreign += 1
-            self.foreign += 1
-            return False
-        run = bytes(view[at + RUN_AT : at + RUN_AT + 8])
+            return prefix == self._warmup_prefix or self._on_foreign()  # nobody counts a warm-up
+        run = bytes(buffer[at + RUN_AT : at + RUN_AT + 8])
         if run not in self._known_runs or run in self._want_reply:
-            self._hello(run, at, count)
+            self._first_message(run, at, bytes(buffer[:size]))
         flags, route = known
-        counted = view[at + RUN_AT : at + RUN_AT + COUNTED_BYTES]
-        self._store.add(counted, received_ns, count - at, flags, route)
+        counted = buffer[at + RUN_AT : at + RUN_AT + COUNTED_BYTES]
+        self._store.add(counted, received_ns, size - at, flags, route)
         self.received += 1
         self.last_received_ns = received_ns
         return True
 
-    def _look_closer(self, count: int) -> tuple[int, tuple[int, int] | None]:
-        """Find the body by the message's sections, and remember what stands before it."""
-        data = bytes(self._view[:count])
-        found = find_body(data)
-        if found is None or found.offset + found.size != count or found.size < _HELLO_BYTES:
+    def _on_foreign(self) -> bool:
+        self._foreign += 1
+        self.foreign += 1
+        return self._accepts_foreign
+
+    def _look_closer(self, data: bytes) -> tuple[int, tuple[int, int] | None]:
+        """Finds the body by the whole message's form, and remembers what stands before it."""
+        found = self.link.envelope(data)
+        if found is None or found.body_at + found.body_bytes != len(data):
             return 0, None
-        if data[found.offset : found.offset + 4] != MAGIC:
+        if found.body_bytes < _SMALLEST_BODY_BYTES or not data.startswith(MAGIC, found.body_at):
             return 0, None
-        known = (FLAG_REDELIVERED if found.redelivered else 0, self._route(data))
+        known = (FLAG_REDELIVERED if found.redelivered else 0, self._route_number(found.route))
         if len(self._heads) >= _MAX_HEADS:
             self._heads.clear()  # some peers count TTL down: no two heads are the same
-        self._heads[data[: found.offset]] = known
-        self._last_head_bytes = found.offset
-        return found.offset, known
+        self._heads[data[: found.body_at]] = known
+        self._last_head_bytes = found.body_at
+        return found.body_at, known
 
-    def _route(self, data: bytes) -> int:
-        route = trace_of(data)
+    def _route_number(self, route: str | None) -> int:
+        """Returns the route's place in the list of known ones, counted from 1; 0 for none."""
         if route is None:
             return 0
         if route not in self._routes:
@@ -242,9 +168,9 @@ class Receiver:
             self._routes.append(route)
         return self._routes.index(route) + 1
 
-    def _hello(self, run: bytes, at: int, count: int) -> None:
-        """A run's first message, or one whose address for answers is asked for."""
-        body = decode_body(self._view[:count], at)
+    def _first_message(self, run: bytes, at: int, data: bytes) -> None:
+        """Reads a run's first message, or one of which the address for answers is wanted."""
+        body = decode_body(data, at)
         if body is None:
             return
         stream = f"{body.run:016x}"
@@ -254,34 +180,29 @@ class Receiver:
                 self._forget_oldest_run()
             self._known_runs[run] = stream
         if stream not in self._comparisons:
-            self._comparisons[stream] = Comparison()
+            self._comparisons[stream] = ClockComparison()
             if body.boot and body.boot == self._clock.boot:
                 self._comparisons[stream].same_boot(self._clock.epoch_ns, body.epoch_ns)
-        reply_to = reply_address(bytes(self._view[:count]))
+        reply_to = self.link.reply_address(data)
         if reply_to is not None:
-            self._answers_to(stream, reply_to)
+            self._sender_listens_at(stream, reply_to)
 
     def _forget_oldest_run(self) -> None:
         run = next(iter(self._known_runs))
-        self._comparisons.pop(self._known_runs.pop(run), None)  # another that hears it adds it again
+        self._comparisons.pop(self._known_runs.pop(run), None)  # another receiver of that run adds it again
 
     def ask_for_reply_address(self) -> None:
-        """Look at the next message of each stream for where its sender listens now."""
+        """Reads from the next message of each stream where its sender listens now."""
         self._want_reply.update(self._known_runs)
-
-    def _grow(self, size: int) -> None:
-        size = min(size, _LARGEST_BYTES)
-        self._buffer = bytearray(size)
-        self._buffer_c = ffi.from_buffer(self._buffer)
-        self._view = memoryview(self._buffer)
 
     # -- the records
 
     def publish(self, *, bye: bool = False) -> None:
-        """All that arrived, and that this end was there until now."""
-        # Not the time it is now: the process may have stood still since it read.
+        """Publishes what arrived, and that this end was there until now; with `bye`, its end."""
+        # Not the present time: the process may have stood still since it last read its sockets.
         now = max(self._read_ns(), self._publisher.frontier_ns)
-        self._over = bye
+        if bye:
+            self.link.stop()
         rows = self._store.rows()
         groups, bad = self._arrivals.groups(rows, self._routes) if len(rows) else ([], 0)
         self._foreign += bad
@@ -289,11 +210,11 @@ class Receiver:
         for group in groups:
             highest = int(np.max(group.rows.seq))
             self.highest[group.stream] = max(self.highest.get(group.stream, -1), highest)
-            self._publisher.add_received(group, **self._attachment.state)
+            self._publisher.add_received(group, **self._uptime.state)
         self._publisher.end(now, kind="bye" if bye else "alive", always=True, **self._state(now))
-        self._store.unwatched(self._watch.unwatched_ns)
+        self._store.unwatched(self._standstill.unwatched_ns)
         for stream in self.streams:
-            self._heard(stream, self.highest.get(stream, -1))
+            self._received_up_to(stream, self.highest.get(stream, -1))
 
     def _state(self, now_ns: int) -> dict[str, Any]:
         foreign, self._foreign = self._foreign, 0
@@ -303,9 +224,9 @@ class Receiver:
             if best is not None:
                 clocks[stream] = best
         return {
-            **self._attachment.state,
-            **self._attachment.take_spans(now_ns),
-            "unwatched": self._watch.take(now_ns, is_read=self.connection.is_read),
+            **self._uptime.state,
+            **self._uptime.take_spans(now_ns),
+            "unwatched": self._standstill.take(now_ns, is_read=self.link.is_read),
             "foreign": foreign,
             "clock": clocks,
         }

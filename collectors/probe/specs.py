@@ -1,4 +1,4 @@
-"""Which ends a process is to run: of each path all its senders and receivers, or some of them by number."""
+"""Which ends a process runs: all senders and receivers of each path, or some of them by number."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collectors.config.paths import Path
 
 @dataclass(frozen=True, slots=True)
 class SenderSpec:
-    """One sender; a multicast's has several paths."""
+    """One sender; it has several paths if it sends to a multicast address."""
 
     paths: tuple[Path, ...]
     name: str
@@ -19,14 +19,12 @@ class SenderSpec:
 
 @dataclass(frozen=True, slots=True)
 class ReceiverSpec:
-    """One receiver."""
-
     path: Path
     name: str
 
 
 def sender_specs(paths: Sequence[Path], numbers: Collection[int] | None = None) -> list[SenderSpec]:
-    """Paths of one multicast flow are sent once. Senders of a path share its rate, wherever they run."""
+    """Returns the senders; paths of one multicast flow share theirs."""
     flows: dict[str, list[Path]] = {}
     for path in paths:
         flows.setdefault(path.flow, []).append(path)

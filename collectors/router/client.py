@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from proton import SASL, Collector, Connection, Delivery, Endpoint, Event, SSLException, Transport
 
-from collectors.amqp import options as amqp
+from collectors.amqp.options import AmqpOptions
 from collectors.polling.errors import PollError
 from collectors.router import connection_errors
 from collectors.router.connection_errors import UNAUTHORIZED
@@ -46,7 +46,7 @@ class ManagementClient:
     """
 
     def __init__(
-        self, options: amqp.Options, timeout_seconds: float, waker: socket.socket | None = None
+        self, options: AmqpOptions, timeout_seconds: float, waker: socket.socket | None = None
     ) -> None:
         self.where = options.url
         self.reply_to = ""
@@ -256,7 +256,7 @@ class ManagementClient:
             raise self._problem
 
 
-def _connect(options: amqp.Options, timeout_seconds: float) -> socket.socket:
+def _connect(options: AmqpOptions, timeout_seconds: float) -> socket.socket:
     try:
         connected = socket.create_connection((options.host, options.port), timeout=timeout_seconds)
     except OSError as error:

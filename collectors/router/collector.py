@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from collectors.amqp import options
+from collectors.amqp.options import AmqpOptionsError, read_options
 from collectors.config.model import Mesh
 from collectors.config.secrets import SecretError
 from collectors.polling.context import PollContext
@@ -83,7 +83,7 @@ class _UrlWatcher:
                 self._watch()
             except PollError as error:
                 self._failed(error.failure, str(error))
-            except (options.AmqpOptionsError, SecretError) as error:
+            except (AmqpOptionsError, SecretError) as error:
                 self._failed("auth" if isinstance(error, SecretError) else "tls", str(error))
             except Exception:  # noqa: BLE001 -- one mesh's error must not end its watching
                 log.exception("%s: an unexpected error; starting over", self._target.title)
@@ -91,7 +91,7 @@ class _UrlWatcher:
 
     def _watch(self) -> None:
         client = ManagementClient(
-            options.options(self._url, self._mesh.tls, self._mesh.login(self._url)),
+            read_options(self._url, self._mesh.tls, self._mesh.login(self._url)),
             min(CONNECT_SECONDS, max(1.0, self._target.deadline_seconds)),
             self._stop.socket,
         )

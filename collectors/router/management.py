@@ -9,16 +9,14 @@ from typing import Any, Final
 
 from proton import Message
 
-from collectors.amqp import values
+from collectors.amqp import sections, values
 from collectors.router import schema
 from collectors.router.replies import BadReply, check_status
 from collectors.router.schema import Entity, Flavour
 
 _TTL_MS: Final = 30_000
-_PROPERTIES, _APPLICATION_PROPERTIES, _VALUE = 0x73, 0x74, 0x77  # sections
 _CORRELATION_ID: Final = 5  # its place in the properties
-_DESCRIPTOR_BYTES: Final = 3
-# Durable and priority unsaid, the time to live as an unsigned number.
+# Durable and priority left out, the time to live as an unsigned number.
 _HEADER: Final = b"\x00\x53\x70\xc0\x08\x03\x40\x40\x70" + struct.pack(">I", _TTL_MS)
 
 
@@ -30,12 +28,12 @@ class Query:
     flavour: Flavour
     entity: Entity
     offset: int = 0
-    named: bool = True  # whether the attributes are asked for by their names, or all there are
+    named: bool = True  # asks for the attributes by name; otherwise for all that the entity has
 
 
 @dataclass(frozen=True, slots=True)
 class Nodes:
-    """The list of the mesh's interior routers."""
+    """Asks for the list of the mesh's interior routers."""
 
     to: str
 
@@ -44,16 +42,16 @@ Request = Query | Nodes
 
 
 def encode(request: Request, tag: str, reply_to: str) -> bytes:
-    """The message, whose correlation id is the tag."""
+    """Returns the message; its correlation id is the tag."""
     if isinstance(request, Query):
-        rest = _asked(request.flavour, request.entity, request.offset, named=request.named)
+        rest = _question(request.flavour, request.entity, request.offset, named=request.named)
     else:
-        rest = _asked(None, None, 0, named=False)
+        rest = _question(None, None, 0, named=False)
     return _HEADER + _properties(request.to, reply_to, tag) + rest
 
 
 def _properties(to: str, reply_to: str, tag: str) -> bytes:
-    """The section that differs between requests for the same: message id, user, to, subject, reply-to, id."""
+    """Encodes message id, user, to, subject, reply-to, correlation id: all that differs between routers."""
     parts = (b"\x40\x40", _text(to), b"\x40", _text(reply_to), _text(tag))
     items = b"".join(parts)
     return b"\x00\x53\x73\xd0" + struct.pack(">II", len(items) + 4, 6) + items
@@ -65,8 +63,8 @@ def _text(text: str) -> bytes:
 
 
 @functools.lru_cache(maxsize=1024)
-def _asked(flavour: Flavour | None, entity: Entity | None, offset: int, *, named: bool) -> bytes:
-    """Application properties and body, which are the same for all routers."""
+def _question(flavour: Flavour | None, entity: Entity | None, offset: int, *, named: bool) -> bytes:
+    """Encodes application properties and body, which are the same for all routers."""
     properties: dict[str, Any] = {"type": "org.amqp.management", "name": "self"}
     message = Message(properties=properties)
     if flavour and entity:
@@ -79,13 +77,12 @@ def _asked(flavour: Flavour | None, entity: Entity | None, offset: int, *, named
     else:
         properties["operation"] = "GET-MGMT-NODES"
     data = bytes(message.encode())
-    found = values.sections(data)
-    return data[found[_APPLICATION_PROPERTIES] - _DESCRIPTOR_BYTES :]
+    return data[next(s[1] for s in sections.walk(data) if s[0] == sections.APPLICATION_PROPERTIES) :]
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A reply whose body waits to be read; `tag` says which request it answers."""
+    """A reply whose body is not decoded yet; `tag` is that of the request it answers."""
 
     tag: str
     properties: Any
@@ -93,7 +90,7 @@ class Reply:
     body_at: int | None
 
     def checked_body(self) -> Any:
-        """The body; raises Refused or BadReply unless the status is 200 and the body is whole."""
+        """Returns the body. Raises Refused or BadReply unless the status is 200 and the body is whole."""
         check_status(self.properties)
         if self.body_at is None:
             return None
@@ -104,25 +101,25 @@ class Reply:
 
 
 def decode(data: bytes) -> Reply:
-    """Read a reply; raises BadReply if it is not a whole message with a correlation id."""
+    """Decodes a reply. Raises BadReply where it is not a whole message with a correlation id."""
     try:
-        found = values.sections(data)
-        told = _section(data, found, _PROPERTIES, [])
-        properties = _section(data, found, _APPLICATION_PROPERTIES, {})
+        found = {descriptor: value_at for descriptor, _, value_at, _ in sections.walk(data)}
+        names = _section(data, found, sections.PROPERTIES, [])
+        properties = _section(data, found, sections.APPLICATION_PROPERTIES, {})
     except values.BadEncoding as error:
         raise BadReply("cut", f"the reply is not a whole AMQP message: {error}") from None
-    tag = told[_CORRELATION_ID] if isinstance(told, list) and len(told) > _CORRELATION_ID else None
+    tag = names[_CORRELATION_ID] if isinstance(names, list) and len(names) > _CORRELATION_ID else None
     if not isinstance(tag, str):
         raise BadReply("no_correlation", "the reply has no correlation id of ours")
-    return Reply(tag, properties, data, found.get(_VALUE))
+    return Reply(tag, properties, data, found.get(sections.VALUE))
 
 
-def _section(data: bytes, found: dict[int, int], section: int, otherwise: Any) -> Any:
-    return values.read(data, found[section])[0] if section in found else otherwise
+def _section(data: bytes, found: dict[int, int], descriptor: int, otherwise: Any) -> Any:
+    return values.read(data, found[descriptor])[0] if descriptor in found else otherwise
 
 
 def node_ids(body: Any) -> list[str]:
-    """Router ids of a GET-MGMT-NODES reply (`amqp:/_topo/0/<id>/$management`)."""
+    """Returns the router ids in a GET-MGMT-NODES reply, from `amqp:/_topo/0/<id>/$management`."""
     if not isinstance(body, list):
         raise BadReply("shape", "the reply to GET-MGMT-NODES is no list")
     found = []

@@ -6,7 +6,7 @@ import itertools
 import time
 from collections.abc import Iterator
 
-from collectors.amqp import options
+from collectors.amqp.options import AmqpOptionsError, read_options
 from collectors.config.model import Config, Mesh
 from collectors.config.secrets import SecretError
 from collectors.polling.errors import PollError
@@ -30,7 +30,7 @@ def check_meshes(config: Config) -> Iterator[Checked]:
 
 def _check(what: str, mesh: Mesh, url: str) -> Iterator[Checked]:
     try:
-        client = ManagementClient(options.options(url, mesh.tls, mesh.login(url)), _SECONDS)
+        client = ManagementClient(read_options(url, mesh.tls, mesh.login(url)), _SECONDS)
         try:
             polled = poll_once(client, Poll(client.guess, {}, itertools.count()), time.monotonic() + _SECONDS)
         finally:
@@ -38,7 +38,7 @@ def _check(what: str, mesh: Mesh, url: str) -> Iterator[Checked]:
     except PollError as error:
         yield failed(what, str(error), fixes.of_mesh(error.failure))
         return
-    except (options.AmqpOptionsError, SecretError) as error:
+    except (AmqpOptionsError, SecretError) as error:
         yield failed(what, str(error), "put the file right, or the config that names it")
         return
     if polled.local.failure:

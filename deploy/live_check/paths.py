@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 from proton import Message, ProtonException, Timeout
 from proton.utils import BlockingConnection, LinkDetached, SendException
 
-from collectors.amqp import options
+from collectors.amqp.options import AmqpOptionsError, read_options
 from collectors.config.model import Config, Endpoint
 from collectors.config.paths import Path, resolve
 from collectors.config.secrets import SecretError
@@ -62,7 +62,7 @@ def _logins(name: str, endpoint: Endpoint) -> Iterator[Checked]:
         what = f"endpoint {name} at {url}"
         try:
             connection = _connect(url, endpoint)
-        except (options.AmqpOptionsError, SecretError) as error:
+        except (AmqpOptionsError, SecretError) as error:
             yield failed(what, str(error), "put the file right, or the config that names it")
         except (ProtonException, OSError) as error:
             text = str(error) or type(error).__name__
@@ -73,7 +73,7 @@ def _logins(name: str, endpoint: Endpoint) -> Iterator[Checked]:
 
 
 def _connect(url: str, endpoint: Endpoint) -> BlockingConnection:
-    kwargs = options.options(url, endpoint.tls, endpoint.sasl).container_kwargs()
+    kwargs = read_options(url, endpoint.tls, endpoint.sasl).container_kwargs()
     return BlockingConnection(timeout=_SECONDS, **kwargs)
 
 

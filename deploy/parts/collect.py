@@ -17,7 +17,7 @@ from collectors.kafka.client import create_topics
 from collectors.kafka.sink import KafkaSink
 from collectors.kafka.spool import Spool
 from collectors.polling.metric_cache import MetricCache
-from collectors.probe.durable.state_folder import Slot
+from collectors.probe.durable.state_folder import StateFolder
 from collectors.process.worker import joined
 from collectors.runner import CollectorRunner
 from deploy.errors import Problem
@@ -75,7 +75,7 @@ class _ToKafka:
 
     def __init__(self, config: Config, kafka: Kafka, registry: CollectorRegistry, taken: ExitStack) -> None:
         self._lock = threading.Lock()
-        slot = Slot.take(config.state / "collect")
+        slot = StateFolder.take(config.state / "collect")
         taken.callback(slot.release)
         spool = Spool(slot.folder / "spool", _SPOOL_BYTES)
         self.sink: Final = KafkaSink(kafka, spool, lambda key: _TOPICS[key.partition("/")[0]])

@@ -35,7 +35,7 @@ class ProbeMetrics(MetricSource):
             yield "probe_end_up", (path.mesh, path.name, name, self._site), int(sender.up)
             for outcome, count in zip(OUTCOMES, sender.outcomes, strict=True):
                 yield "probe_messages_total", (path.mesh, path.name, name, outcome), count
-            counts, seconds = sender.lag.counts, sender.lag.sum_ns / 1e9
+            counts, seconds = sender.send_delays.counts, sender.send_delays.sum_ns / 1e9
             before = delays.get((path.mesh, path.name), Buckets(BOUNDS_SECONDS, [0] * len(counts), 0.0))
             delays[path.mesh, path.name] = Buckets(
                 BOUNDS_SECONDS, list(map(add, before.counts, counts)), before.sum + seconds

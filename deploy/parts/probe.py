@@ -15,7 +15,7 @@ from collectors.kafka.client import create_topics
 from collectors.kafka.sink import KafkaSink
 from collectors.kafka.spool import Spool
 from collectors.probe.durable.recovery import recover
-from collectors.probe.durable.state_folder import EndTaken, Slot
+from collectors.probe.durable.state_folder import EndTaken, StateFolder
 from collectors.probe.prober import Prober, Settings
 from collectors.process.worker import joined
 from deploy.errors import Problem
@@ -57,7 +57,7 @@ class ProbePart(Part):
             if make_topics:
                 for topic in create_topics(config.kafka):
                     _log.info("made topic %s", topic)
-            slot = Slot.take(config.state / "probe")
+            slot = StateFolder.take(config.state / "probe")
             taken.callback(slot.release)
             try:
                 slot.claim(ends)

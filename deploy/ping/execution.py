@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from collectors.amqp import options
+from collectors.amqp.options import AmqpOptionsError, read_options
 from collectors.config.model import Endpoint
 from collectors.config.paths import Path, Rules
 from collectors.config.secrets import SecretError
@@ -170,8 +170,8 @@ def _watch(
 def _check(endpoint: Endpoint) -> None:
     try:
         for url in endpoint.url:
-            options.options(url, endpoint.tls, endpoint.sasl)
-    except (options.AmqpOptionsError, SecretError) as error:
+            read_options(url, endpoint.tls, endpoint.sasl)
+    except (AmqpOptionsError, SecretError) as error:
         raise Problem(str(error)) from None
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from collectors.amqp import options
+from collectors.amqp.options import read_options
 from collectors.broker import poll as reading
 from collectors.broker.client import JolokiaClient, Read
 from collectors.broker.products import ARTEMIS
@@ -39,7 +39,7 @@ def mesh_polls(url: str) -> Iterator[Poll]:
     """Polls as the collector does them, over one connection."""
     context = PollContext("bench", MetricCache(), PollMetrics(), lambda _topic, record: record.encode())
     state = MeshState("bench", Mesh(urls=(url,), interval="5s"), context, lambda _view: None)
-    client, tags = ManagementClient(options.options(url), 10), itertools.count()
+    client, tags = ManagementClient(read_options(url), 10), itertools.count()
 
     def poll() -> None:
         polled = poll_once(client, state.begin(client.guess, tags), time.monotonic() + 10)

@@ -30,7 +30,7 @@ from _watched import (
     throughput_ratio,
 )
 
-from collectors.amqp import options
+from collectors.amqp.options import read_options
 from collectors.broker import poll as reading
 from collectors.broker.client import JolokiaClient, Read
 from collectors.broker.products import ARTEMIS
@@ -86,7 +86,7 @@ def _polls(url: str) -> dict[str, float]:
         "bench", cache, PollMetrics(), lambda _topic, record: sizes.append(len(record.encode()))
     )
     state = MeshState("bench", Mesh(urls=(url,), interval="60s"), context, lambda _view: None)
-    client = ManagementClient(options.options(url), 10)
+    client = ManagementClient(read_options(url), 10)
     tags = itertools.count()
     walls, answers, cpus = [], [], []
     for number in range(POLLS + 1):
@@ -139,7 +139,7 @@ def _bytes(url: str) -> dict[str, float]:
     )
     found = {}
     for name, flavour in (("named", DISPATCH), ("all", everything)):
-        client = ManagementClient(options.options(url), 10)
+        client = ManagementClient(read_options(url), 10)
         polled = _Counting(flavour, {}, itertools.count())
         poll_once(client, polled, time.monotonic() + 60)
         client.close()
@@ -161,7 +161,7 @@ class _Keeping(poll_module.Poll):
 
 def _reading(url: str) -> float:
     """CPU time of reading a whole poll's replies: proton's messages against ours."""
-    client = ManagementClient(options.options(url), 10)
+    client = ManagementClient(read_options(url), 10)
     polled = _Keeping(DISPATCH)
     poll_once(client, polled, time.monotonic() + 60)
     client.close()
@@ -184,7 +184,7 @@ def _one_by_one(url: str) -> float:
     waiting, patience = in_flight.MAX_WAITING, in_flight.PATIENCE_NS
     in_flight.MAX_WAITING, in_flight.PATIENCE_NS = 1, 1 << 62  # type: ignore[misc]  # for this measurement
     try:
-        client = ManagementClient(options.options(url), 10)
+        client = ManagementClient(read_options(url), 10)
         began = time.perf_counter()
         poll_once(client, poll_module.Poll(DISPATCH, {}, itertools.count()), time.monotonic() + 300)
         client.close()

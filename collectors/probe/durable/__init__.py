@@ -1,1 +1,1 @@
-"""What outlives kill -9: journals, rows, and what is done with them afterwards."""
+"""What survives kill -9: journals, rows, and their recovery at the next start."""

@@ -1,7 +1,7 @@
-"""What an end has measured and not published yet, kept where kill -9 does not reach it.
+"""Journals: what an end has measured and not published yet, in files that survive kill -9.
 
-Files are mapped into memory: a write costs no call, and what is written stays with the system when the
-process is gone. The next start publishes it under the old run (recovery.py).
+The files are mapped into memory: a write costs no system call, and what is written is kept by the system when
+the process is gone. The next start publishes it under the old run (recovery.py).
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from collectors.contract.record_codec import encode
 from collectors.contract.records import Header
 from collectors.probe.durable.row_store import REST, MemoryRows, RowStore
 from collectors.probe.measure.arrivals import ROW
-from collectors.probe.measure.ledger import Second, SenderLedger
+from collectors.probe.measure.ledger import LedgerSecond, SenderLedger
 from collectors.probe.message import COUNTED_BYTES
 from collectors.process.private_files import private_folder
 
 _log: Final = logging.getLogger("inflight.probe")
 MAGIC: Final = b"InflJ001"
-# Magic, bytes of meta, generation, number, frontier, alive until, unwatched since (0: watched).
+# Magic, bytes of meta, generation, number, frontier, alive until, unwatched since (0: it is watched).
 HEAD: Final = struct.Struct("<8sIHxxQQQQ")
 META_AT: Final = 64
 DATA_AT: Final = 4096
@@ -39,19 +39,19 @@ COUNTS, UNSENT, SENT, SETTLED, REVISION, WRITTEN = range(1, 7)
 
 
 class LedgerJournal(Protocol):
-    """Of a sender."""
+    """A sender's ledger as it changes."""
 
     def follow(self, ledger: SenderLedger) -> None: ...
 
     def write(self, ledger: SenderLedger, written: int) -> None:
-        """What was touched since the last call; presettled numbers below `written` are on the socket."""
+        """Writes what has changed since then; presettled numbers below `written` are on the socket."""
 
     def commit(self, number: int, frontier_ns: int) -> None:
         """The sink has all records before this number."""
 
 
 class Journals(Protocol):
-    """Makes them, and ends them together."""
+    """Makes the journals of a process, and ends them together."""
 
     def rows(self, header: Header) -> RowStore: ...
 
@@ -61,11 +61,11 @@ class Journals(Protocol):
         """All ends are alive, and have read what had come by now."""
 
     def close(self) -> None:
-        """All ends have said goodbye: nothing is left to recover."""
+        """All ends have published their last record: nothing is left to recover."""
 
 
 class NoLedgerJournal:
-    """For a process that has nothing to lose but itself."""
+    """Keeps nothing."""
 
     def follow(self, ledger: SenderLedger) -> None: ...
 
@@ -76,7 +76,7 @@ class NoLedgerJournal:
 
 
 class MemoryJournals:
-    """For a process that has nothing to lose but itself."""
+    """For processes whose measurements need not survive kill -9."""
 
     def rows(self, header: Header) -> RowStore:  # noqa: ARG002 -- the interface
         return MemoryRows()
@@ -89,8 +89,8 @@ class MemoryJournals:
     def close(self) -> None: ...
 
 
-class Mapped:
-    """A file of a head, the end's header, and data that belongs to the head's generation."""
+class JournalFile:
+    """A mapped file: a head, the headers of an end's records, and data of the head's generation."""
 
     def __init__(self, path: Path, meta: bytes, number: int, frontier_ns: int) -> None:
         if len(meta) > DATA_AT - META_AT:
@@ -104,24 +104,24 @@ class Mapped:
         self.unwatched_ns = 0
         self.map[META_AT : META_AT + len(meta)] = meta
         self.generation = 0
-        self.head(1, number, frontier_ns, frontier_ns)
+        self.write_head(1, number, frontier_ns, frontier_ns)
 
-    def head(self, generation: int, number: int, frontier_ns: int, alive_ns: int) -> None:
-        """Written last: it makes valid what was written before."""
+    def write_head(self, generation: int, number: int, frontier_ns: int, alive_ns: int) -> None:
+        """Writes the head, which makes valid what was written before: call it last."""
         self.generation = generation
         times = number, frontier_ns, alive_ns, self.unwatched_ns
         HEAD.pack_into(self.map, 0, MAGIC, self._meta_bytes, generation, *times)
         self._number, self._frontier_ns, self._alive_ns = number, frontier_ns, alive_ns
 
     def beat(self, now_ns: int) -> None:
-        self.head(self.generation, self._number, self._frontier_ns, now_ns)
+        self.write_head(self.generation, self._number, self._frontier_ns, now_ns)
 
     def unwatched(self, from_ns: int | None) -> None:
         self.unwatched_ns = from_ns or 0
         self.beat(self._alive_ns)
 
     def grow(self) -> bool:
-        """Twice the size; False where the disk has no room."""
+        """Doubles the size. Returns False where the disk has no room."""
         try:
             os.posix_fallocate(self._file, 0, 2 * self.size)
             self.map.resize(2 * self.size)
@@ -132,7 +132,7 @@ class Mapped:
         return True
 
     def next_generation(self) -> int:
-        return self.generation % (_GENERATIONS - 1) + 1  # never 0, which is what an empty file is full of
+        return self.generation % (_GENERATIONS - 1) + 1  # never 0: that is what a new file is full of
 
     def delete(self) -> None:
         self.map.close()
@@ -143,7 +143,7 @@ class Mapped:
 class FileRows:
     """A receiver's rows, in a file as soon as they are written."""
 
-    def __init__(self, mapped: Mapped) -> None:
+    def __init__(self, mapped: JournalFile) -> None:
         self._mapped = mapped
         self._map = mapped.map
         self._end = DATA_AT
@@ -173,15 +173,15 @@ class FileRows:
 
     def commit(self, number: int, frontier_ns: int) -> None:
         self._generation = self._mapped.next_generation()
-        self._mapped.head(self._generation, number, frontier_ns, frontier_ns)
+        self._mapped.write_head(self._generation, number, frontier_ns, frontier_ns)
         self._end = DATA_AT
         self._beyond.commit(number, frontier_ns)
 
 
-class FileLedger:
-    """A sender's ledger as operations since the last publication; two files take turns."""
+class FileLedgerJournal:
+    """A sender's ledger as operations since the last publication, in two files that take turns."""
 
-    def __init__(self, first: Mapped, second: Mapped) -> None:
+    def __init__(self, first: JournalFile, second: JournalFile) -> None:
         self._now, self._other = first, second
         self._end = DATA_AT
         self._ledger: SenderLedger | None = None
@@ -204,7 +204,7 @@ class FileLedger:
             self._written = written
 
     def commit(self, number: int, frontier_ns: int) -> None:
-        """Write what is left to know anew, into the other file; its head then makes it the one."""
+        """Writes what is not final into the other file, whose head then makes it the valid one."""
         if self._ledger is None:
             return
         old, new = self._now, self._other
@@ -220,17 +220,17 @@ class FileLedger:
         self._op(WRITTEN, self._written, 0, 0, 0, 0)
         self._ledger.touched.clear()
         self._ledger.settled.clear()
-        new.head(generation, number, frontier_ns, frontier_ns)
+        new.write_head(generation, number, frontier_ns, frontier_ns)
 
-    def _counts(self, entry: Second) -> None:
+    def _counts(self, entry: LedgerSecond) -> None:
         self._op(COUNTS, entry.second, entry.first_seq, entry.body_bytes, entry.due, 0)
         for reason, count in enumerate(entry.unsent):
             if count:
                 self._op(UNSENT, entry.second, 0, 0, count, reason)
         self._op(COUNTS, entry.second, entry.backlog, 0, 0, 1)
 
-    def _sent(self, entry: Second) -> None:
-        """Outcomes that are not written yet, as runs."""
+    def _sent(self, entry: LedgerSecond) -> None:
+        """Writes the outcomes that are not in the file yet, as ranges of numbers."""
         part = bytes(entry.outcomes[entry.logged :])
         while part:
             left = part.lstrip(part[:1])
@@ -249,18 +249,18 @@ class FileLedger:
 
 
 class FileJournals:
-    """In a folder of its own, a file or two for each end."""
+    """Journals in a folder, one or two files for each end."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = private_folder(folder)
-        self._mapped: list[Mapped] = []
+        self._mapped: list[JournalFile] = []
 
     def rows(self, header: Header) -> RowStore:
         return FileRows(self._map(f"{header.run}.rows", [header]))
 
     def ledger(self, headers: Sequence[Header]) -> LedgerJournal:
         run = headers[0].run
-        return FileLedger(self._map(f"{run}.ledger-a", headers), self._map(f"{run}.ledger-b", headers))
+        return FileLedgerJournal(self._map(f"{run}.ledger-a", headers), self._map(f"{run}.ledger-b", headers))
 
     def beat(self, now_ns: int) -> None:
         for mapped in self._mapped:
@@ -271,8 +271,10 @@ class FileJournals:
             mapped.delete()
         self._mapped = []
 
-    def _map(self, name: str, headers: Sequence[Header]) -> Mapped:
+    def _map(self, name: str, headers: Sequence[Header]) -> JournalFile:
         meta = b"".join(len(data).to_bytes(4, "little") + data for data in map(encode, headers))
-        mapped = Mapped(self._folder / name, zlib.compress(meta), headers[0].number, headers[0].frontier_ns)
+        mapped = JournalFile(
+            self._folder / name, zlib.compress(meta), headers[0].number, headers[0].frontier_ns
+        )
         self._mapped.append(mapped)
         return mapped

@@ -1,4 +1,4 @@
-"""After kill -9: what the process before had measured is published under its old runs."""
+"""After kill -9: publishes what the process before had measured, under its old runs."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ from collectors.probe.durable.journal import (
 )
 from collectors.probe.engine.loop import STILL_NS
 from collectors.probe.measure.arrivals import ROW, Arrivals
-from collectors.probe.measure.ledger import UNSETTLED, Second, SenderLedger
+from collectors.probe.measure.ledger import UNSETTLED, LedgerSecond, SenderLedger
 from collectors.probe.publisher import Publisher, Sink
 
 _log: Final = logging.getLogger("inflight.probe")
 
 
-class _Left(NamedTuple):
+class _LeftJournal(NamedTuple):
     """A journal's file as it was left."""
 
     headers: tuple[Header, ...]
     generation: int
     alive_ns: int
-    unwatched_ns: int  # since then; 0: it was watched
+    unwatched_ns: int  # since when; 0: it was watched
     data: bytes
 
 
 def recover(folder: Path, sink: Sink) -> int:
-    """Publish what is left there, and delete it; how many ends there were."""
+    """Publishes what is left in a folder, and deletes it. Returns how many ends there were."""
     found = 0
     for file in sorted(folder.glob("*.rows")):
         found += _each(file, [file], sink, _publish_rows)
@@ -55,10 +55,12 @@ def recover(folder: Path, sink: Sink) -> int:
     return found
 
 
-def _each(name: Path, files: Sequence[Path], sink: Sink, publish: Callable[[_Left, Sink], None]) -> int:
+def _each(
+    name: Path, files: Sequence[Path], sink: Sink, publish: Callable[[_LeftJournal, Sink], None]
+) -> int:
     there = [left for file in files if (left := _read(file)) is not None]
     if there:
-        # Of two files, the one with more records published before it is the newer one.
+        # Of two files, the newer one is that before which more records were published.
         left = max(there, key=lambda one: one.headers[0].number)
         publish(left, sink)
         header = left.headers[0]
@@ -75,7 +77,7 @@ def _each(name: Path, files: Sequence[Path], sink: Sink, publish: Callable[[_Lef
     return len(there[:1])
 
 
-def _read(file: Path) -> _Left | None:
+def _read(file: Path) -> _LeftJournal | None:
     try:
         data = file.read_bytes()
         magic, meta_bytes, generation, number, frontier_ns, alive_ns, unwatched_ns = HEAD.unpack_from(data)
@@ -96,14 +98,14 @@ def _read(file: Path) -> _Left | None:
         return None
     if not headers:
         return None
-    return _Left(tuple(headers), generation, alive_ns, unwatched_ns, data[DATA_AT:])
+    return _LeftJournal(tuple(headers), generation, alive_ns, unwatched_ns, data[DATA_AT:])
 
 
-def _publisher(left: _Left, sink: Sink) -> Publisher:
+def _publisher(left: _LeftJournal, sink: Sink) -> Publisher:
     return Publisher(left.headers, sink, lambda _number, _frontier: None)
 
 
-def _publish_rows(left: _Left, sink: Sink) -> None:
+def _publish_rows(left: _LeftJournal, sink: Sink) -> None:
     rows = np.frombuffer(left.data[: len(left.data) // ROW.itemsize * ROW.itemsize], ROW)
     other = np.flatnonzero(rows["generation"] != left.generation)
     rows = rows[: int(other[0]) if len(other) else len(rows)]
@@ -112,7 +114,7 @@ def _publish_rows(left: _Left, sink: Sink) -> None:
     if len(rows):
         groups, _ = Arrivals().groups(rows, [])
         alive_ns = max(alive_ns, int(rows["received_ns"].max()))
-        if alive_ns - left.alive_ns > STILL_NS:  # it stood still, and was killed before it knew
+        if alive_ns - left.alive_ns > STILL_NS:  # it stood still, and was killed before it noticed
             unwatched_ns = unwatched_ns or left.alive_ns
         for group in groups:
             publisher.add_received(group)
@@ -120,7 +122,7 @@ def _publish_rows(left: _Left, sink: Sink) -> None:
     publisher.end(alive_ns, always=True, unwatched=unwatched)
 
 
-def _publish_ledger(left: _Left, sink: Sink) -> None:
+def _publish_ledger(left: _LeftJournal, sink: Sink) -> None:
     header = left.headers[0]
     ledger = _rebuild(left, header.frontier_ns // SECOND_NS, presettled=header.presettled)
     publisher = _publisher(left, sink)
@@ -132,8 +134,8 @@ def _publish_ledger(left: _Left, sink: Sink) -> None:
     publisher.end(left.alive_ns, always=True)
 
 
-def _rebuild(left: _Left, first: int, *, presettled: bool) -> SenderLedger:
-    seconds: dict[int, Second] = {}
+def _rebuild(left: _LeftJournal, first: int, *, presettled: bool) -> SenderLedger:
+    seconds: dict[int, LedgerSecond] = {}
     settled: list[tuple[int, int, int]] = []
     written = 0
     for a, b, c, count, code, kind, generation in OP.iter_unpack(
@@ -146,7 +148,7 @@ def _rebuild(left: _Left, first: int, *, presettled: bool) -> SenderLedger:
         elif kind == WRITTEN:
             written = a
         else:
-            _apply(seconds.setdefault(a, Second(a)), kind, (b, c, count, code))
+            _apply(seconds.setdefault(a, LedgerSecond(a)), kind, (b, c, count, code))
     ledger = SenderLedger(first)
     for second in sorted(seconds):
         ledger.restore(seconds[second])
@@ -154,13 +156,13 @@ def _rebuild(left: _Left, first: int, *, presettled: bool) -> SenderLedger:
         for number in range(seq, seq + count):
             ledger.settle(number, code, final=False)
     if presettled:
-        # Whether the last ones went out to the socket before the end, nobody knows.
+        # Nobody knows whether the last ones were written to the socket.
         for number in range(written, ledger.next_seq):
             ledger.settle(number, UNSETTLED, final=False)
     return ledger
 
 
-def _apply(entry: Second, kind: int, values: tuple[int, int, int, int]) -> None:
+def _apply(entry: LedgerSecond, kind: int, values: tuple[int, int, int, int]) -> None:
     b, c, count, code = values
     if kind == COUNTS and code == 0:
         entry.first_seq, entry.body_bytes, entry.due = b, c, count

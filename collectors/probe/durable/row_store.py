@@ -1,4 +1,4 @@
-"""Where a receiver's rows stand from a message's arrival until they are published."""
+"""Keeps a receiver's rows from a message's arrival until they are published."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class RowStore(Protocol):
     def rows(self) -> NDArray[Any]: ...
 
     def unwatched(self, from_ns: int | None) -> None:
-        """Since then nobody watched, and no record says so yet; None: somebody did."""
+        """It is unwatched since then, and no record says so yet; None: it is watched."""
 
     def commit(self, number: int, frontier_ns: int) -> None:
         """The sink has the records of all rows, and all before this number."""
 
 
 class MemoryRows:
-    """For a process that has nothing to lose but itself."""
+    """For processes whose measurements need not survive kill -9."""
 
     def __init__(self) -> None:
         self._data = bytearray(_FIRST_ROWS * ROW.itemsize)

@@ -1,4 +1,4 @@
-"""The folder where one probe process keeps what must outlive it."""
+"""The folder where one process keeps what has to outlive it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _MOST: Final = 1_000
 
 
 class EndTaken(Exception):  # noqa: N818 -- it names the end
-    """A living process of this host runs an end of this name already."""
+    """Another process of this host runs an end of this name."""
 
 
-class Slot:
-    """One of several under a root: several processes may use the same config on one host.
+class StateFolder:
+    """One of the numbered folders under a root: several processes of a host may use the same config.
 
     A process takes the first that no living process has, and so finds what a killed one left.
     """
@@ -30,8 +30,8 @@ class Slot:
         self._claims = -1
 
     @classmethod
-    def take(cls, root: Path) -> Slot:
-        """OSError where the folder cannot be made or written."""
+    def take(cls, root: Path) -> StateFolder:
+        """Takes the first free one. Raises OSError where it cannot be made or written."""
         for number in range(_MOST):
             folder = root / str(number)
             private_folder(folder)
@@ -45,9 +45,9 @@ class Slot:
         raise OSError(f"{root}: all of {_MOST} folders are in use")
 
     def claim(self, ends: Iterable[str]) -> None:
-        """Nobody else on this host may run ends of these names; EndTaken names the first that one does.
+        """Reserves the names of ends on this host. Raises EndTaken for the first that another process has.
 
-        Two at a time would be taken for one that began anew.
+        Two at a time would look like one end that began a new run.
         """
         self._claims = os.open(self.folder.parent / "ends", os.O_RDWR | os.O_CREAT, 0o600)
         for end in ends:

@@ -1,1 +1,1 @@
-"""AMQP links on proton's engine: one loop, connections that come back, and the bytes between."""
+"""AMQP 1.0 on proton's engine: the loop, connections that come back, and their links."""

@@ -1,4 +1,4 @@
-"""Why a connection or a link came to its end, as a person wants it told: what was said, and what to do."""
+"""Says why a connection or a link ended: in the words of the peer, and with what to do about it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable
 from typing import Any, Final
 
-from collectors.amqp.options import Options
+from collectors.amqp.options import AmqpOptions
 
-# What the engine or the peer says → what it means; the first that is found in the text is told.
+# What the engine or the peer says, and what it means; the first that the text contains is used.
 _HINTS: Final = (
     (
         "certificate verify failed",
@@ -45,10 +45,10 @@ _HINTS: Final = (
 )
 
 
-def condition_text(ask: Callable[[], Any]) -> str:
-    """What a peer, or the engine, says of an end; nothing where it says nothing."""
+def condition_text(condition_of: Callable[[], Any]) -> str:
+    """Returns what a peer, or the engine, says of an end; empty where it says nothing."""
     try:
-        condition = ask()
+        condition = condition_of()
     except UnicodeDecodeError:
         return "a reason that is no UTF-8"
     if condition is None or not condition.name:
@@ -60,8 +60,8 @@ def error_text(code: int | None) -> str:
     return os.strerror(code) if code else "the connection broke"
 
 
-def with_hint(text: str, peer: Options) -> str:
-    """The same, and what it means where that is known."""
+def with_hint(text: str, peer: AmqpOptions) -> str:
+    """Returns the text, and what it means where that is known."""
     for sign, hint in _HINTS:
         if sign in text:
             return f"{text}; {hint.format(host=peer.host, mechanisms=' or '.join(peer.mechanisms.split()))}"

@@ -1,4 +1,4 @@
-"""The one loop that all ends of a process share: sockets, timers, and calls from other threads."""
+"""The loop that all ends of a process share: sockets, timers, and calls from other threads."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _LONGEST_NS: Final = 500_000_000
 _LONGEST_TEXT: Final = 300
 _MOST_TEXTS: Final = 20
 _RECENT_SECONDS: Final = 60.0
-STILL_NS: Final = 500_000_000  # between two steps, waiting aside: the loop did not run
+STILL_NS: Final = 500_000_000  # more than this between two steps, waits not counted: it did not run
 
 
 class Handler(Protocol):
-    """What has a socket."""
+    """Is called when its socket is ready."""
 
     def ready(self, *, readable: bool, writable: bool) -> None: ...
 
 
 class Timer:
-    """A call to come; `cancel` takes it back."""
+    """A call that is due later, unless it is cancelled."""
 
     __slots__ = ("call",)
 
@@ -40,16 +40,16 @@ class Timer:
 
 
 class Loop:
-    """Everything but `post` and `stop` is for the loop's own thread.
+    """Only `post` and `stop` may be called by other threads.
 
-    It notices when it stood still: the process was stopped, frozen or swapped out, or its machine was, or a
-    call took very long. Then all sockets are read before any timer is called.
+    It notices when it stood still: the process or its machine was stopped, frozen or swapped out, or a call
+    took very long. Then all sockets are read before any timer is called.
     """
 
     def __init__(self) -> None:
         self.on_stood_still: Callable[[int, int], None] = lambda _from_ns, _to_ns: None
-        self.read_ns = self._stepped_ns = time.monotonic_ns()  # what had come by `read_ns` is read
-        self._unread_until_ns = 0  # at most: the loop stood still, and sockets come first
+        self.read_ns = self._stepped_ns = time.monotonic_ns()  # all that had come by `read_ns` is read
+        self._unread_until_ns = 0  # after it stood still: sockets come first, at most until then
         self._epoll = select.epoll()
         self._handlers: dict[int, Handler] = {}
         self._timers: list[tuple[int, int, Timer]] = []
@@ -57,7 +57,7 @@ class Loop:
         self._posted: deque[Callable[[], None]] = deque()
         self._after: dict[Callable[[], None], None] = {}
         self._stopping = False
-        self._failures: dict[str, float] = {}  # what failed unexpectedly, and when it did last
+        self._failures: dict[str, float] = {}  # unexpected errors, and when each was last
         self._wake_in, self._wake_out = os.pipe()
         os.set_blocking(self._wake_in, False)
         os.set_blocking(self._wake_out, False)
@@ -72,16 +72,16 @@ class Loop:
         return self.call_at(time.monotonic_ns() + round(seconds * 1e9), call)
 
     def before_waiting(self, call: Callable[[], None]) -> None:
-        """Once, when this round's events are done: what is written then is written in one piece."""
+        """Calls it once, at the end of this round: what a round writes is written in one piece."""
         self._after[call] = None
 
     def post(self, call: Callable[[], None]) -> None:
-        """From any thread."""
+        """Calls it in the loop's thread; may be used from any thread."""
         self._posted.append(call)
         self._wake()
 
     def stop(self) -> None:
-        """From any thread, and from a signal handler."""
+        """Ends `run`; may be used from any thread, and from a signal handler."""
         self._stopping = True
         self._wake()
 
@@ -98,7 +98,7 @@ class Loop:
             self._epoll.unregister(fd)
 
     def run(self) -> None:
-        """Until `stop`."""
+        """Runs until `stop` is called."""
         self.read_ns = self._stepped_ns = time.monotonic_ns()
         try:
             while not self._stopping:
@@ -107,7 +107,7 @@ class Loop:
             self._stopping = False
 
     def round(self) -> None:
-        """Wait for the next thing to happen, and do all that is due."""
+        """Waits for the next thing to happen, and does all that is due."""
         self._flush()
         self._step()
         wait_ns = _LONGEST_NS
@@ -115,7 +115,7 @@ class Loop:
             wait_ns = min(wait_ns, self._timers[0][0] - time.monotonic_ns())
         if self._posted:
             wait_ns = 0
-        # epoll counts in ms, which is too coarse for a schedule; select on it does not.
+        # epoll counts in ms, which is too coarse for a schedule; select on the epoll does not.
         if wait_ns > 0:
             select.select([self._epoll], [], [], wait_ns / 1e9)
             self._step(wait_ns)
@@ -139,7 +139,7 @@ class Loop:
 
     @property
     def problem(self) -> str | None:
-        """What failed unexpectedly within the last minute; from any thread."""
+        """An unexpected error of the last minute; may be read from any thread."""
         since = time.monotonic() - _RECENT_SECONDS
         return next((text for text, when in list(self._failures.items()) if when > since), None)
 
@@ -156,7 +156,7 @@ class Loop:
         self._stepped_ns = now
 
     def _goes_on(self) -> bool:
-        """Whether no socket has to be read first."""
+        """Returns whether no socket has to be read first."""
         self._step()
         return not self._unread_until_ns
 
@@ -188,6 +188,6 @@ class Loop:
             self._failures[text] = time.monotonic()
 
     def _wake(self) -> None:
-        # A full pipe wakes as well; a closed one is at its end.
+        # A full pipe wakes as well, and a closed one belongs to a loop that has ended.
         with contextlib.suppress(OSError):
             os.write(self._wake_out, b"!")

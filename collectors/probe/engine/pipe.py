@@ -15,40 +15,37 @@ _buffers: Final[WeakKeyDictionary[Loop, bytearray]] = WeakKeyDictionary()
 
 
 class Pipe:
-    """One socket after another; the loop tells `handler` when there is something to read or room to write."""
+    """The loop tells `handler` when there is something to read, or room to write."""
 
-    def __init__(self, loop: Loop, handler: Handler) -> None:
-        self._loop, self._handler = loop, handler
+    def __init__(self, loop: Loop, handler: Handler, transport: Any) -> None:
+        """`transport` is cproton's pointer."""
+        self._loop, self._handler, self._transport = loop, handler, transport
         self._socket: socket.socket | None = None
-        self._transport: Any = None  # the engine's own object
         self._wants_write = True
-        # Nothing stays in it: all that have the same loop take turns.
+        # Nothing stays in it, so all that have the same loop take turns.
         buffer = _buffers.setdefault(loop, bytearray(_BUFFER_BYTES))
         self._buffer_c, self._view = ffi.from_buffer(buffer), memoryview(buffer)
-        self.written_bytes = 0  # to all sockets together
         self.is_empty = True  # the last read found no more in the socket than it took
 
     @property
     def is_open(self) -> bool:
         return self._socket is not None
 
-    def open(self, sock: socket.socket, transport: Any) -> None:
-        self._socket, self._transport = sock, transport
-        self._wants_write = self.is_empty = True
+    def open(self, sock: socket.socket) -> None:
+        self._socket = sock
         self._loop.watch(sock.fileno(), self._handler, writable=True)
 
     def close(self) -> None:
         if self._socket is not None:
             self._loop.forget(self._socket.fileno())
             self._socket.close()
-        self._socket = self._transport = None
-
-    def pending_bytes(self) -> int:
-        """What the engine has for the peer."""
-        return max(0, lib.pn_transport_pending(self._transport)) if self._transport is not None else 0
+        self._socket = None
 
     def read(self) -> int | None:
-        """Give the engine what has come: so many bytes, 0 at the end, None for nothing now. OSError."""
+        """Gives the engine what has come.
+
+        Returns how many bytes; 0 at the end of the stream, None where nothing has come. Raises OSError.
+        """
         capacity = lib.pn_transport_capacity(self._transport)
         if self._socket is None or capacity <= 0:
             return None
@@ -66,7 +63,7 @@ class Pipe:
         return count
 
     def write(self) -> bool:
-        """Write what the engine has; whether all of it went out. OSError."""
+        """Writes what the engine has. Returns whether the socket took all of it. Raises OSError."""
         while self._socket is not None:
             pending = lib.pn_transport_pending(self._transport)
             if pending <= 0:
@@ -78,7 +75,6 @@ class Pipe:
                 self._watch(writable=True)
                 return False
             lib.pn_transport_pop(self._transport, written)
-            self.written_bytes += written
             if written < count:
                 self._watch(writable=True)
                 return False

@@ -1,4 +1,4 @@
-"""Finding a peer that answers: several URLs in turn, back-off with jitter, names looked up elsewhere."""
+"""Connects a socket to one of several peers: in turn, with back-off and jitter."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from collectors.amqp.options import Options
+from collectors.amqp.options import AmqpOptions
 from collectors.probe.engine.loop import Loop, Timer
 
 _FIRST_DELAY_SECONDS: Final = 0.1
 _LONGEST_DELAY_SECONDS: Final = 10.0
 _CONNECT_SECONDS: Final = 10.0
 
-Connected = Callable[[Options, socket.socket], None]
+Connected = Callable[[AmqpOptions, socket.socket], None]
 
 
-class Dialler:
-    """One attempt at a time; what comes of it is told by one of two calls, in the loop's thread."""
+class Connector:
+    """Makes one attempt at a time, and tells what came of it by one of two calls, in the loop's thread."""
 
     def __init__(
         self,
         loop: Loop,
-        peers: Callable[[], Sequence[Options]],
+        peers: Callable[[], Sequence[AmqpOptions]],
         connected: Connected,
         failed: Callable[[str], None],
     ) -> None:
@@ -36,11 +36,11 @@ class Dialler:
         self._failures = 0
         self._timer: Timer | None = None
         self._socket: socket.socket | None = None
-        self._peer: Options | None = None
+        self._peer: AmqpOptions | None = None
         self._cancelled = False
 
-    def dial(self) -> None:
-        """Try the next peer now."""
+    def connect(self) -> None:
+        """Tries the next peer now."""
         self._timer = None
         if self._cancelled:
             return
@@ -50,23 +50,23 @@ class Dialler:
             self._failed(str(error))
             return
         peer = peers[self._next_peer % len(peers)]
-        # Names are looked up elsewhere: a slow answer must not hold up the other paths.
+        # In a thread: a slow answer must not hold up the other paths.
         look_up = threading.Thread(target=self._look_up, args=(peer,), name="look-up", daemon=True)
         try:
             look_up.start()
         except RuntimeError as error:
             self._failed(f"{peer.host} cannot be looked up: {error}")
 
-    def dial_later(self) -> None:
-        """Try the one after it, the later the more attempts have failed."""
+    def connect_later(self) -> None:
+        """Tries the peer after it, after a delay that grows with each failure."""
         self._next_peer += 1
         longest = min(_LONGEST_DELAY_SECONDS, _FIRST_DELAY_SECONDS * 2 ** min(self._failures, 16))
         self._failures += 1
         delay = random.uniform(longest / 2, longest)  # noqa: S311 -- to spread attempts
-        self._timer = self._loop.call_in(delay, self.dial)
+        self._timer = self._loop.call_in(delay, self.connect)
 
-    def forgive(self) -> None:
-        """The last connection was a good one: the next attempt need not wait long."""
+    def forget_failures(self) -> None:
+        """The last connection lasted: the next attempt need not wait long."""
         self._failures = 0
 
     def cancel(self) -> None:
@@ -82,23 +82,23 @@ class Dialler:
             self._loop.forget(sock.fileno())
             sock.close()
 
-    def _look_up(self, peer: Options) -> None:
+    def _look_up(self, peer: AmqpOptions) -> None:
         try:
             found = socket.getaddrinfo(peer.host, peer.port, type=socket.SOCK_STREAM)
-        except Exception as error:  # noqa: BLE001 -- somebody waits for an answer, or would dial no more
+        except Exception as error:  # noqa: BLE001 -- without an answer there would be no further attempt
             text = f"{peer.host} cannot be looked up: {getattr(error, 'strerror', None) or error}"
             self._loop.post(lambda: None if self._cancelled else self._failed(text))
             return
         self._loop.post(lambda: self._open(peer, found))
 
-    def _open(self, peer: Options, addresses: list[Any]) -> None:
+    def _open(self, peer: AmqpOptions, addresses: list[Any]) -> None:
         if self._cancelled:
             return
         family, kind, protocol, _, address = addresses[self._failures // 2 % len(addresses)]
         try:
             sock = socket.socket(family, kind, protocol)
         except OSError as error:
-            self._failed(f"{peer.url}: {error.strerror}")  # this process has too many files open, say
+            self._failed(f"{peer.url}: {error.strerror}")  # too many open files, for example
             return
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -109,15 +109,15 @@ class Dialler:
             return
         self._socket, self._peer = sock, peer
         self._loop.watch(sock.fileno(), self, writable=True)
-        self._timer = self._loop.call_in(_CONNECT_SECONDS, self._too_slow)
+        self._timer = self._loop.call_in(_CONNECT_SECONDS, self._timed_out)
 
-    def _too_slow(self) -> None:
+    def _timed_out(self) -> None:
         self._close()
         if self._peer is not None:
             self._failed(f"{self._peer.url}: no answer within {_CONNECT_SECONDS:g} s")
 
     def ready(self, *, readable: bool, writable: bool) -> None:
-        """The loop's: the socket is connected, or it has failed."""
+        """The socket is connected, or has failed."""
         sock, peer = self._socket, self._peer
         if sock is None or peer is None or not (readable or writable):
             return

@@ -1,1 +1,1 @@
-"""What a probe measures with: schedule, ledger, arrivals, clocks, and when it stood still."""
+"""What a probe measures with: schedule, ledger, arrivals, clocks. Nothing of it knows the protocol."""

@@ -1,6 +1,6 @@
-"""A receiver's books: rows as they arrived, made into records by stream and send second.
+"""Makes records, by stream and send second, of the rows that a receiver wrote.
 
-Per message only a row of fixed form is written; what can be found out later is, for many rows at once.
+For each message only a row of fixed form is written; all else is computed later, for many rows at once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from collectors.contract.records import FLAG_REDELIVERED, FLAG_REORDERED, MAX_ROWS, SECOND_NS, Received
 
-# The first four fields are 32 bytes of the message's body as they stand there.
+# The first four fields are 32 bytes of the message's body, unchanged.
 ROW: Final = np.dtype(
     [
         ("run", ">u8"),
@@ -32,11 +32,11 @@ ROW: Final = np.dtype(
 _MAX_INT: Final = 1 << 62
 _MAX_RANGES: Final = 4096
 _SMOOTHING: Final = 15 / 16  # RFC 3550, 6.4.1
-_TAIL: Final = 1024  # what lies further back than so many arrivals has no weight left
+_TAIL: Final = 1024  # arrivals further back have no weight left
 
 
 class Group(NamedTuple):
-    """The rows of one record, and what its header says of them."""
+    """The rows of one record, and what its header says about them."""
 
     stream: str
     second: int
@@ -46,20 +46,20 @@ class Group(NamedTuple):
     routes: dict[str, int]
 
 
-class _Seen:
-    """Which numbers arrived: a few ranges, the oldest of which are given up when there are too many."""
+class _SeenNumbers:
+    """The numbers that arrived, as ranges; the oldest are given up when there are too many."""
 
     def __init__(self) -> None:
         self._starts: list[int] = []
         self._ends: list[int] = []  # exclusive
-        self._floor = -1  # below it, all count as seen
+        self._floor = -1  # numbers below it count as seen
 
     @property
     def highest(self) -> int:
         return self._ends[-1] - 1 if self._ends else -1
 
-    def add_run(self, first: int, end: int) -> None:
-        """Numbers above all that were seen."""
+    def add_range(self, first: int, end: int) -> None:
+        """Adds numbers above all that were seen."""
         if self._ends and first == self._ends[-1]:
             self._ends[-1] = end
         else:
@@ -68,7 +68,7 @@ class _Seen:
             self._bound()
 
     def add(self, number: int) -> bool:
-        """Whether it is new."""
+        """Returns whether the number is new."""
         if number < self._floor:
             return False
         index = bisect.bisect_right(self._starts, number) - 1
@@ -98,7 +98,7 @@ class _Seen:
 
 @dataclass(slots=True)
 class _Stream:
-    seen: _Seen
+    seen: _SeenNumbers
     last_sent_ns: int = 0
     last_received_ns: int = 0
     chained: bool = False  # there is a predecessor since the last attach
@@ -107,21 +107,21 @@ class _Stream:
 
 
 class Arrivals:
-    """What a receiver knows of each stream from one publication to the next."""
+    """Keeps what a receiver needs of each stream from one publication to the next."""
 
     def __init__(self, max_streams: int = 256) -> None:
         self._streams: dict[int, _Stream] = {}
         self._max_streams = max_streams
 
     def attached(self) -> None:
-        """After an attach the first arrival of a stream has no predecessor."""
+        """Call after an attach: the next arrival of each stream has no predecessor."""
         for stream in self._streams.values():
             stream.chained = False
 
     def groups(self, rows: NDArray[Any], routes: list[str]) -> tuple[list[Group], int]:
-        """Records' worth of rows, and how many rows were none of ours after all.
+        """Returns the rows of each record, and how many rows were of other senders after all.
 
-        `routes` names what the rows' `route` counts from 1.
+        A row's `route` is a place in `routes`, counted from 1.
         """
         sane = (rows["seq"] < _MAX_INT) & (rows["intended_ns"] < _MAX_INT) & (rows["sent_ns"] < _MAX_INT)
         bad = int(len(rows) - np.count_nonzero(sane))
@@ -135,11 +135,11 @@ class Arrivals:
     def _stream(self, run: int, rows: NDArray[Any], routes: list[str]) -> Iterator[Group]:
         stream = self._streams.get(run)
         if stream is None:
-            stream = self._streams[run] = _Stream(_Seen())
+            stream = self._streams[run] = _Stream(_SeenNumbers())
             self._bound()
         seq, sent, received = (rows[n].astype(np.int64) for n in ("seq", "sent_ns", "received_ns"))
         stream.last_active_ns = int(received[-1])
-        new, reordered = _look_up(stream.seen, seq)
+        new, reordered = _new_and_reordered(stream.seen, seq)
         ipdv, has = _variation(stream, sent, received, new)
         flags = rows["flags"].copy()
         flags[reordered] |= FLAG_REORDERED
@@ -171,15 +171,17 @@ class Arrivals:
 
 
 def _in_order(values: NDArray[Any]) -> list[Any]:
-    """The different values, in order of their first appearance."""
+    """Returns the different values, in order of their first appearance."""
     if not len(values) or bool((values == values[0]).all()):
         return list(values[:1])
     different, first = np.unique(values, return_index=True)
     return list(different[np.argsort(first)])
 
 
-def _look_up(seen: _Seen, seq: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which of the numbers are seen for the first time, and which of these below the highest so far."""
+def _new_and_reordered(
+    seen: _SeenNumbers, seq: NDArray[np.int64]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Returns which numbers are new, and which of these are below the highest so far."""
     new = np.ones(len(seq), np.bool_)
     reordered = np.zeros(len(seq), np.bool_)
     steps = np.diff(seq)
@@ -188,7 +190,7 @@ def _look_up(seen: _Seen, seq: NDArray[np.int64]) -> tuple[NDArray[np.bool_], ND
         starts = np.concatenate(([0], breaks + 1))
         ends = np.append(breaks, len(seq) - 1)
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-            seen.add_run(int(seq[start]), int(seq[end]) + 1)
+            seen.add_range(int(seq[start]), int(seq[end]) + 1)
         return new, reordered
     for place, number in enumerate(seq.tolist()):
         highest = seen.highest
@@ -202,7 +204,7 @@ def _look_up(seen: _Seen, seq: NDArray[np.int64]) -> tuple[NDArray[np.bool_], ND
 def _variation(
     stream: _Stream, sent: NDArray[np.int64], received: NDArray[np.int64], new: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Delay variation against the arrival before; repeats have none, and are nobody's predecessor."""
+    """Returns the delay variation against the arrival before, and where it has one; repeats have not."""
     ipdv = np.zeros(len(sent), np.int64)
     has = np.zeros(len(sent), np.bool_)
     places = np.flatnonzero(new)
@@ -220,7 +222,7 @@ def _variation(
 
 
 class _Smoothed:
-    """RFC 3550's estimate J += (|D| − J) / 16, after any of the rows."""
+    """RFC 3550's estimate of jitter, J += (|D| − J) / 16, after any of the rows."""
 
     def __init__(self, before: float, ipdv: NDArray[np.int64], has: NDArray[np.bool_]) -> None:
         self._before = before

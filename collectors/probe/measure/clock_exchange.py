@@ -1,84 +1,133 @@
-"""Who asks whom about clocks: answering beside a process's senders, asking beside its receivers."""
+"""Exchanges of notes about clocks: receivers' processes ask, senders' processes answer."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Final
 
-from proton import Message
-
-from collectors.probe.engine.connection import Connection
-from collectors.probe.engine.side_links import Inlet, Outlet
-from collectors.probe.measure.clock_messages import Answer, Question, answer, answer_in, question_message
+from collectors.probe.measure.clock import ClockComparison
+from collectors.probe.measure.clock_messages import Answer, Question, answer_to, read_answer, write_question
+from collectors.probe.transport import Connection, Note
 
 _MAX_ADDRESSES: Final = 1024
 
 
-class Answering:
+class ClockResponder:
     """Answers for all senders on one connection."""
 
     def __init__(
         self,
         connection: Connection,
         now_ns: Callable[[], int],
-        heard: Callable[[str, str, int], bool],
-        moved: Callable[[], None],
+        is_ours: Callable[[str, str, int], bool],
+        address_changed: Callable[[], None],
     ) -> None:
-        """`heard` is told of each question; `moved` is called when `address` is another one."""
-        self._now_ns, self._heard = now_ns, heard
-        self._inlet = Inlet(connection, "inflight-clock-answers", self._take, opened=moved)
-        self._outlet = Outlet(connection, "inflight-clock-answers")
-        connection.add(self._inlet)
-        connection.add(self._outlet)
+        """`is_ours` gets stream, receiver and its highest number; only streams of ours are answered."""
+        self._now_ns, self._is_ours = now_ns, is_ours
+        name = "inflight-clock-answers"
+        self._listener = connection.listen(name, self._on_note, opened=address_changed)
+        self._sender = connection.note_sender(name)
 
     @property
     def address(self) -> str | None:
         """Where questions are to be sent."""
-        return self._inlet.address
+        return self._listener.address
 
-    def remove_from(self, connection: Connection) -> None:
-        connection.remove(self._inlet)
-        connection.remove(self._outlet)
+    def close(self) -> None:
+        self._listener.close()
+        self._sender.close()
 
-    def _take(self, message: Message) -> None:
-        reply = answer(message, self._now_ns, self._heard)
-        if reply is not None:
-            self._outlet.send(reply)
+    def _on_note(self, note: Note) -> None:
+        answer = answer_to(note, self._now_ns, self._is_ours)
+        if answer is not None:
+            self._sender.send(answer)
 
 
-class Asking:
+class ClockAsker:
     """Asks for all receivers on one connection."""
 
     def __init__(
-        self, connection: Connection, now_ns: Callable[[], int], told: Callable[[Answer, int], None]
+        self, connection: Connection, now_ns: Callable[[], int], on_answer: Callable[[Answer, int], None]
     ) -> None:
-        """`told` gets each answer, and when it came."""
-        self._now_ns, self._told = now_ns, told
-        self._addresses: dict[str, str] = {}
-        self._inlet = Inlet(connection, "inflight-clock-questions", self._take)
-        self._outlet = Outlet(connection, "inflight-clock-questions")
-        connection.add(self._inlet)
-        connection.add(self._outlet)
+        """`on_answer` is called with each answer, and when it came."""
+        self._now_ns, self._on_answer = now_ns, on_answer
+        self._addresses: dict[str, str] = {}  # of senders, by stream
+        name = "inflight-clock-questions"
+        self._listener = connection.listen(name, self._on_note)
+        self._sender = connection.note_sender(name)
 
-    def answers_to(self, stream: str, address: str) -> None:
-        """Where the sender of a stream listens."""
+    def sender_listens_at(self, stream: str, address: str) -> None:
         if len(self._addresses) >= _MAX_ADDRESSES and stream not in self._addresses:
             del self._addresses[next(iter(self._addresses))]
         self._addresses[stream] = address
 
     def ask(self, stream: str, receiver: str, highest: int) -> None:
-        """Ask the sender of a stream, if it is known where it listens."""
-        to, reply_to = self._addresses.get(stream), self._inlet.address
+        """Asks the sender of a stream, if its address is known."""
+        to, reply_to = self._addresses.get(stream), self._listener.address
         if to is not None and reply_to is not None:
             question = Question(int(stream, 16), self._now_ns(), highest, receiver)
-            self._outlet.send(question_message(to, reply_to, question))
+            self._sender.send(write_question(to, reply_to, question))
 
-    def remove_from(self, connection: Connection) -> None:
-        connection.remove(self._inlet)
-        connection.remove(self._outlet)
+    def close(self) -> None:
+        self._listener.close()
+        self._sender.close()
 
-    def _take(self, message: Message) -> None:
+    def _on_note(self, note: Note) -> None:
         received_ns = self._now_ns()
-        found = answer_in(message)
-        if found is not None:
-            self._told(found, received_ns)
+        answer = read_answer(note)
+        if answer is not None:
+            self._on_answer(answer, received_ns)
+
+
+class ClockExchanges:
+    """All exchanges of a process, and what its receivers learn from them."""
+
+    def __init__(
+        self,
+        now_ns: Callable[[], int],
+        is_ours: Callable[[str, str, int], bool],
+        address_changed: Callable[[], None],
+        *,
+        active: bool,
+    ) -> None:
+        """Nothing is asked or answered unless `active`."""
+        self._now_ns, self._is_ours, self._address_changed = now_ns, is_ours, address_changed
+        self._active = active
+        self._responders: dict[Connection, ClockResponder] = {}
+        self._askers: dict[Connection, ClockAsker] = {}
+        self._comparisons: defaultdict[str, dict[str, ClockComparison]] = defaultdict(dict)  # by flow, stream
+
+    def answer_on(self, connection: Connection) -> None:
+        """Answers for the senders that were put on this connection."""
+        if self._active and connection not in self._responders:
+            self._responders[connection] = ClockResponder(
+                connection, self._now_ns, self._is_ours, self._address_changed
+            )
+
+    def asker_on(self, connection: Connection) -> ClockAsker | None:
+        """Returns the one for the receivers that were put on this connection."""
+        if self._active and connection not in self._askers:
+            self._askers[connection] = ClockAsker(connection, self._now_ns, self._on_answer)
+        return self._askers.get(connection)
+
+    def answer_address(self, connection: Connection) -> str | None:
+        """Returns where questions for the connection's senders are to be sent."""
+        responder = self._responders.get(connection)
+        return responder.address if responder else None
+
+    def comparisons(self, flow: str) -> dict[str, ClockComparison]:
+        """Returns the comparisons by stream, for all of a flow's receivers to share and add to."""
+        return self._comparisons[flow]
+
+    def close(self) -> None:
+        for responder in self._responders.values():
+            responder.close()
+        for asker in self._askers.values():
+            asker.close()
+
+    def _on_answer(self, answer: Answer, received_ns: int) -> None:
+        for comparisons in self._comparisons.values():
+            comparison = comparisons.get(f"{answer.stream:016x}")
+            if comparison is not None:
+                comparison.echo(answer.asked_ns, answer.heard_ns, answer.answered_ns, received_ns)

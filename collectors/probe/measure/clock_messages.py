@@ -1,7 +1,7 @@
-"""Questions about clocks, asked by receivers and answered by senders, along the path's own network.
+"""Questions about clocks, which receivers ask and senders answer over the path's own network.
 
-A sender listens on an address that its peer makes up, and its probe messages carry it as `reply-to`. A
-question also says up to which number the receiver has received: by it the sender's guard knows of it.
+A sender listens at an address that its peer assigns, and its probe messages carry it as `reply-to`. A
+question also says up to which number the receiver has received, which the sender's guard needs.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from proton import Message
+from collectors.probe.transport import Note
 
 _QUESTION: Final = struct.Struct(">4sBxxxQqq")  # magic, version, stream, asked, highest number
 _ANSWER: Final = struct.Struct(">4sBxxxQqqq")  # magic, version, stream, asked, heard, answered
@@ -22,7 +22,7 @@ TTL_SECONDS: Final = 10.0
 
 
 class Question(NamedTuple):
-    """What a receiver asks a sender."""
+    """What a receiver asks a sender, at a time by its own clock."""
 
     stream: int
     asked_ns: int
@@ -31,7 +31,7 @@ class Question(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What the sender says; the times are its own, but for `asked_ns`."""
+    """What the sender answers; all times but `asked_ns` are by its own clock."""
 
     stream: int
     asked_ns: int
@@ -45,7 +45,7 @@ def encode_question(question: Question) -> bytes:
 
 
 def decode_question(data: bytes) -> Question | None:
-    """None where these bytes are none."""
+    """Returns None for bytes that are not a question."""
     if not _QUESTION.size <= len(data) <= _QUESTION.size + _LONGEST_NAME:
         return None
     magic, version, stream, asked_ns, highest = _QUESTION.unpack_from(data)
@@ -59,56 +59,37 @@ def encode_answer(answer: Answer) -> bytes:
 
 
 def decode_answer(data: bytes) -> Answer | None:
-    """None where these bytes are none."""
+    """Returns None for bytes that are not an answer."""
     if len(data) != _ANSWER.size:
         return None
     magic, version, *fields = _ANSWER.unpack(data)
     return Answer(*fields) if magic == _TELL and version == _VERSION else None
 
 
-def question_message(to: str, reply_to: str, question: Question) -> Message:
-    return Message(
-        address=to, reply_to=reply_to, ttl=TTL_SECONDS, body=encode_question(question), inferred=True
-    )
+def write_question(to: str, reply_to: str, question: Question) -> Note:
+    return Note(to=to, body=encode_question(question), reply_to=reply_to, ttl_seconds=TTL_SECONDS)
 
 
-def answer(
-    message: Message, now_ns: Callable[[], int], heard: Callable[[str, str, int], bool]
-) -> Message | None:
-    """The answer to a question; None where it is none, or asks of a stream that is not ours.
+def answer_to(note: Note, now_ns: Callable[[], int], is_ours: Callable[[str, str, int], bool]) -> Note | None:
+    """Returns the answer to a question; None for other notes, and for streams that are not ours.
 
-    `heard` is told of the stream, the receiver and its highest number, and says whether the stream is ours.
+    `is_ours` is called with the stream, the receiver and the highest number that it has received.
     """
     heard_ns = now_ns()
-    body = _body(message)
+    body = _bytes_of(note)
     question = decode_question(body) if body is not None else None
-    if question is None or not message.reply_to:
+    if question is None or not note.reply_to:
         return None
-    if not heard(f"{question.stream:016x}", question.receiver, question.highest):
+    if not is_ours(f"{question.stream:016x}", question.receiver, question.highest):
         return None
     data = encode_answer(Answer(question.stream, question.asked_ns, heard_ns, now_ns()))
-    return Message(address=message.reply_to, ttl=TTL_SECONDS, body=data, inferred=True)
+    return Note(to=note.reply_to, body=data, ttl_seconds=TTL_SECONDS)
 
 
-def answer_in(message: Message) -> Answer | None:
-    body = _body(message)
+def read_answer(note: Note) -> Answer | None:
+    body = _bytes_of(note)
     return decode_answer(body) if body is not None else None
 
 
-def _body(message: Message) -> bytes | None:
-    body = message.body
-    return bytes(body) if isinstance(body, bytes | memoryview) else None
-
-
-def echo(message: Message) -> Message | None:
-    """The same body to whom it asks for, for round trips; None where it asks for nobody."""
-    if not message.reply_to:
-        return None
-    return Message(
-        address=message.reply_to,
-        ttl=message.ttl,
-        durable=message.durable,
-        priority=message.priority,
-        body=message.body,
-        inferred=True,
-    )
+def _bytes_of(note: Note) -> bytes | None:
+    return bytes(note.body) if isinstance(note.body, bytes | memoryview) else None

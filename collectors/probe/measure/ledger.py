@@ -1,7 +1,7 @@
-"""A sender's books: what became of each number it sent, and of each message that was due, by the second.
+"""A sender's ledger: the outcome of each number it sent, and how many messages were due, by the second.
 
-Numbers are given in order of sending, so the messages of a second are a range of numbers, and a byte each
-tells their outcomes.
+Numbers are given in order of sending, so the messages of a second are a range of numbers, and their outcomes
+are a byte each.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ KEEP_SECONDS: Final = 15 * 60  # the accounting's horizon: what the network says
 
 
 @dataclass(slots=True)
-class Second:
-    """One second: of the messages sent in it, and of those that were due in it."""
+class LedgerSecond:
+    """The messages sent in one second, and those that were due in it."""
 
     second: int
     first_seq: int = 0
@@ -39,7 +39,7 @@ class Second:
     logged: int = 0  # outcomes that the journal has
 
     def rows(self) -> Ledger:
-        """Runs of equal outcome."""
+        """Returns the outcomes as ranges of numbers."""
         codes = np.frombuffer(bytes(self.outcomes), np.uint8)
         if not len(codes):
             nothing = np.zeros(0, np.int64)
@@ -49,7 +49,7 @@ class Second:
         return Ledger(starts + self.first_seq, lengths, codes[starts])
 
     def parts(self) -> list[Ledger]:
-        """The same, as much as a record holds in each; one where there is nothing."""
+        """Returns the same in parts of at most a record's size; one part where there is nothing."""
         rows = self.rows()
         places = range(0, len(rows.first_seq), MAX_ROWS) or (0,)
         spans = [slice(at, at + MAX_ROWS) for at in places]
@@ -60,35 +60,35 @@ class Second:
 
 
 class SenderLedger:
-    """From the second `first` on; seconds with nothing are there, too."""
+    """Has every second from `first` on, including those in which nothing happened."""
 
     def __init__(self, first: int) -> None:
-        self._seconds: dict[int, Second] = {}
+        self._seconds: dict[int, LedgerSecond] = {}
         self._firsts: list[tuple[int, int]] = []  # (first number, second) of the seconds with messages
         self._next_close = first
-        self._newest: Second | None = None
+        self._newest: LedgerSecond | None = None
         self.next_seq = 0
-        self.touched: dict[int, Second] = {}  # since the journal was written
-        self.settled: list[list[int]] = []  # first number, count, code: since then, of numbers it knows
+        self.touched: dict[int, LedgerSecond] = {}  # since the journal was written last
+        self.settled: list[list[int]] = []  # first number, count, code: of numbers the journal knows
 
     def due(self, second: int, count: int = 1) -> None:
-        """So many messages are wanted sent in a second."""
+        """Messages are due in a second."""
         entry = self._touch(second)
         entry.due += count
         entry.backlog += count
 
     def give_up(self, second: int, reason: UnsentReason, count: int = 1) -> None:
-        """Messages that were due in a second are not sent any more."""
+        """Messages that were due in a second will not be sent."""
         entry = self._touch(second)
         entry.backlog -= count
         entry.unsent[UNSENT_REASONS.index(reason)] += count
 
     def caught_up(self, second: int, count: int = 1) -> None:
-        """Messages that were due in a second are sent, now or later than that."""
+        """Messages that were due in a second are sent, whenever that is."""
         self._touch(second).backlog -= count
 
     def sent(self, second: int, count: int, body_bytes: int, code: int) -> None:
-        """The next numbers are sent in a second; seconds never go back."""
+        """The next `count` numbers are sent in a second; seconds never go back."""
         entry = self._touch(second)
         if not entry.outcomes:
             entry.first_seq = self.next_seq
@@ -101,7 +101,7 @@ class SenderLedger:
         self.next_seq += count
 
     def settle(self, seq: int, code: int, *, final: bool = True) -> None:
-        """The outcome that the network reported; `final` where it cannot change any more."""
+        """Sets the outcome of a number; `final` says that it cannot change any more."""
         entry = self._find(seq)
         if entry is None:
             return
@@ -115,22 +115,22 @@ class SenderLedger:
             entry.open -= 1
 
     def _note(self, seq: int, code: int) -> None:
-        """Remember a settlement for the journal; those that follow each other as one."""
-        runs = self.settled
-        if runs and runs[-1][2] == code and runs[-1][0] + runs[-1][1] == seq:
-            runs[-1][1] += 1
+        """Remembers an outcome for the journal; joins consecutive numbers."""
+        ranges = self.settled
+        if ranges and ranges[-1][2] == code and ranges[-1][0] + ranges[-1][1] == seq:
+            ranges[-1][1] += 1
         else:
-            runs.append([seq, 1, code])
+            ranges.append([seq, 1, code])
 
-    def restore(self, entry: Second) -> None:
-        """A second as a journal has it; seconds in order."""
+    def restore(self, entry: LedgerSecond) -> None:
+        """Adds a second from a journal; call in order of seconds."""
         self._seconds[entry.second] = entry
         if entry.outcomes:
             self._firsts.append((entry.first_seq, entry.second))
             self.next_seq = entry.first_seq + len(entry.outcomes)
 
-    def close(self, until: int) -> Iterator[Second]:
-        """The seconds before `until` that are not published as they are, oldest first.
+    def close(self, until: int) -> Iterator[LedgerSecond]:
+        """Yields the seconds before `until` that changed since they were published, oldest first.
 
         A second counts as published when the iterator is asked for the next one.
         """
@@ -147,24 +147,24 @@ class SenderLedger:
                 entry.revision += 1
         self._forget(until)
 
-    def seconds(self) -> list[Second]:
-        """All that are kept, oldest first."""
+    def seconds(self) -> list[LedgerSecond]:
+        """Returns the seconds that are kept, oldest first."""
         return [self._seconds[second] for second in sorted(self._seconds)]
 
-    def _touch(self, second: int) -> Second:
+    def _touch(self, second: int) -> LedgerSecond:
         entry = self.touched.get(second)
         if entry is None:
             entry = self.touched[second] = self._entry(second)
         entry.dirty = True
         return entry
 
-    def _entry(self, second: int) -> Second:
+    def _entry(self, second: int) -> LedgerSecond:
         entry = self._seconds.get(second)
         if entry is None:
-            entry = self._seconds[second] = Second(second)
+            entry = self._seconds[second] = LedgerSecond(second)
         return entry
 
-    def _find(self, seq: int) -> Second | None:
+    def _find(self, seq: int) -> LedgerSecond | None:
         newest = self._newest
         if newest is not None and newest.first_seq <= seq < newest.first_seq + len(newest.outcomes):
             return newest

@@ -1,4 +1,4 @@
-"""Whether an end's link is up, when it was not, and why not: for the records, and for people."""
+"""Whether an end's link is up, when it was not, and why not."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from collectors.contract.records import Span
 _log: Final = logging.getLogger("inflight.probe")
 
 
-class Attachment:
-    """From the end's beginning on, when there is no link yet."""
+class LinkUptime:
+    """One end's link, from the end's beginning on; there is no link then."""
 
     def __init__(self, whose: str, now_ns: int) -> None:
         self._whose = whose
@@ -26,33 +26,34 @@ class Attachment:
         self.since_ns = now_ns
         self.problem = ""
         if self._down_since is not None:
-            self._note(self._down_since, now_ns)
+            self._add_down(self._down_since, now_ns)
             self._down_since = None
 
     def ends(self, now_ns: int, reason: str) -> None:
-        """The link is gone, or was refused."""
-        if self.up:
-            _log.warning("%s: the link is gone: %s", self._whose, reason)
-        elif reason != self.problem:
-            _log.warning("%s: there is no link: %s", self._whose, reason)
-        self.up = False
+        """The link is gone, or was refused; logs a reason that is new."""
+        was_up, is_new = self.up, reason != self.problem
         self.problem = reason
+        self.up = False
+        if was_up:
+            _log.warning("%s: the link is gone: %s", self._whose, reason)
+        elif is_new:
+            _log.warning("%s: there is no link: %s", self._whose, reason)
         if self._down_since is None:
             self._down_since = now_ns
 
     @property
     def state(self) -> dict[str, Any]:
-        """What any record says of it."""
+        """The fields that every record has of it."""
         return {"link": "attached" if self.up else "detached"}
 
     def take_spans(self, now_ns: int) -> dict[str, Any]:
-        """What the last record of a publication says: when the link was down since the one before."""
+        """Returns the fields of a publication's last record: when the link was down since the last call."""
         if self._down_since is not None:
-            self._note(self._down_since, now_ns)
+            self._add_down(self._down_since, now_ns)
             self._down_since = max(self._down_since, now_ns)
         spans, self._down = tuple(self._down), []
         return {"detached": spans}
 
-    def _note(self, from_ns: int, to_ns: int) -> None:
+    def _add_down(self, from_ns: int, to_ns: int) -> None:
         if from_ns < to_ns:
             self._down.append(Span(from_ns, to_ns))

@@ -1,4 +1,4 @@
-"""When messages are due: an open loop that knows nothing of the network."""
+"""When messages are due, whatever the network does (an open loop)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Schedule:
         duration_ns: int | None = None,
         random_source: random.Random | None = None,
     ) -> None:
-        """With a `share` above one, this is one of so many senders that make up the rate together."""
+        """With a `share` above one, this is one of so many senders that share the rate."""
         self._steps = [Step(s.start / share, s.end / share, s.duration_ns) for s in steps]
         self._poisson = arrivals == "poisson"
         self._random = random_source or random.Random()  # noqa: S311 -- no secret
@@ -50,7 +50,7 @@ class Schedule:
         return self.next_ns >= _NEVER
 
     def due(self, until_ns: int, most: int) -> list[int]:
-        """The next times up to `until_ns`, at most so many of them."""
+        """Returns the next times up to `until_ns`, at most `most` of them."""
         times: list[int] = []
         while self.next_ns <= until_ns and len(times) < most:
             times.append(self.next_ns)
@@ -62,7 +62,7 @@ class Schedule:
         return times
 
     def take(self, now_ns: int, most: int) -> int:
-        """Unpaced: how many may be sent now."""
+        """Returns how many messages of an unpaced schedule may be sent now, at most `most`."""
         if now_ns >= self._end_ns or self._left == 0:
             self.next_ns = _NEVER
             return 0
@@ -91,7 +91,7 @@ class Schedule:
 
 
 def _reached(step: Step, wanted: float) -> float:
-    """After how many seconds of a step so many messages are wanted."""
+    """Returns after how many seconds of a step `wanted` messages are due."""
     if step.duration_ns is None or step.start == step.end:
         return wanted / step.start
     slope = (step.end - step.start) / (step.duration_ns / 1e9)

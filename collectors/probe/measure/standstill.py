@@ -1,4 +1,4 @@
-"""When a receiver's process stood still, and until it has caught up: nobody watched then."""
+"""When a receiver was unwatched: from when its process stood still until it has caught up."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from typing import Final
 
 from collectors.contract.records import SECOND_NS, Span
 
-# The peer needs a moment to get credit again, and to hand out what it kept meanwhile.
+# The peer needs a moment to get credit again, and to deliver what it kept meanwhile.
 _SETTLING_NS: Final = SECOND_NS
 
 
-class Watch:
-    """Of one receiver."""
+class Standstill:
+    """The unwatched time of one receiver."""
 
     def __init__(self, from_ns: int) -> None:
         self._from_ns = from_ns
-        self.unwatched_ns: int | None = None  # since then
-        self._until_ns = 0  # at least
-        self._linked = True  # or the link was gone before
+        self.unwatched_ns: int | None = None  # since when
+        self._until_ns = 0  # it is unwatched until then at least
+        self._linked = True  # False: the link went while it was catching up
 
     def stood_still(self, from_ns: int, to_ns: int) -> None:
         if self.unwatched_ns is None:
@@ -29,11 +29,11 @@ class Watch:
             self._linked, self._until_ns = True, now_ns + _SETTLING_NS
 
     def link_ends(self) -> None:
-        """While it catches up: the peer may have lost patience, so it has not caught up before it is back."""
+        """Call when the link is gone; an end that was catching up has not done so before it is back."""
         self._linked = self.unwatched_ns is None
 
     def take(self, now_ns: int, *, is_read: bool) -> tuple[Span, ...]:
-        """What a publication until now has to say; `is_read`: nothing is left in the socket."""
+        """Returns what was unwatched since the last call; `is_read`: nothing is left in the socket."""
         if self.unwatched_ns is None:
             return ()
         span = Span(self.unwatched_ns, now_ns)

@@ -6,11 +6,14 @@ import struct
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from collectors.amqp import sections
+from collectors.amqp.sections import DELIVERY_ANNOTATIONS, HEADER, MESSAGE_ANNOTATIONS, PROPERTIES
+from collectors.amqp.values import BadEncoding
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-HEADER, DELIVERY_ANNOTATIONS, MESSAGE_ANNOTATIONS, PROPERTIES = 0x70, 0x71, 0x72, 0x73
-_NULL, _STR8, _STR32, _SYM8, _SYM32 = 0x40, 0xA1, 0xB1, 0xA3, 0xB3
+_STR8, _STR32, _SYM8, _SYM32 = 0xA1, 0xB1, 0xA3, 0xB3
 _LIST0, _LIST8, _LIST32, _MAP8, _MAP32 = 0x45, 0xC0, 0xD0, 0xC1, 0xD1
 _TO_FIELD = 2  # message-id, user-id, to
 OWN_ANNOTATION = b"x-opt-qd."
@@ -20,40 +23,17 @@ class MalformedError(ValueError):
     """The bytes are not an AMQP message."""
 
 
-def _end_of_value(data: bytes, at: int) -> int:
-    """Return the offset behind the value at `at`; its width is in the constructor's high digit."""
-    code = data[at]
-    if code == 0x00:  # described: descriptor and value
-        return _end_of_value(data, _end_of_value(data, at + 1))
-    width = code >> 4
-    if 0x4 <= width <= 0x9:  # noqa: PLR2004 -- fixed widths 0, 1, 2, 4, 8, 16
-        end = at + 1 + (0, 1, 2, 4, 8, 16)[width - 4]
-    elif width in (0xA, 0xC, 0xE):
-        end = at + 2 + data[at + 1]
-    elif width in (0xB, 0xD, 0xF):
-        end = at + 5 + int.from_bytes(data[at + 1 : at + 5], "big")
-    else:
-        raise MalformedError(f"no AMQP constructor: 0x{code:02x}")
-    if end > len(data):
-        raise MalformedError("a value runs over the end of the message")
-    return end
-
-
-def sections(data: bytes) -> Iterator[tuple[int, int, int, int]]:
-    """Yield (code, begin, begin of the value, end) of each section up to the body."""
-    at = 0
+def _before_body(data: bytes) -> Iterator[sections.Section]:
+    """Yield (descriptor, begin, begin of the value, end) of each section up to the body."""
     try:
-        while at < len(data):
-            if data[at] != 0x00 or data[at + 1] not in (0x53, 0x80):
-                raise MalformedError("a section does not begin with a descriptor")
-            begin, at = at, _end_of_value(data, at + 1)
-            code = data[at - 1]
-            if not HEADER <= code <= PROPERTIES:
+        for section in sections.walk(data):
+            if not HEADER <= section[0] <= PROPERTIES:
                 return
-            value, at = at, _end_of_value(data, at)
-            yield code, begin, value, at
-    except IndexError as error:
-        raise MalformedError("the message ends in the middle of a section") from error
+            if section[3] > len(data):
+                raise MalformedError("a section runs over the end of the message")
+            yield section
+    except BadEncoding as error:
+        raise MalformedError(str(error)) from None
 
 
 def _items(data: bytes, at: int) -> Iterator[tuple[int, int]]:
@@ -68,7 +48,12 @@ def _items(data: bytes, at: int) -> Iterator[tuple[int, int]]:
     else:
         raise MalformedError(f"neither list nor map: 0x{code:02x}")
     for _ in range(count):
-        end = _end_of_value(data, at)
+        try:
+            end = sections.end_of_value(data, at)
+        except (BadEncoding, IndexError) as error:
+            raise MalformedError("a list or map is cut") from error
+        if end > len(data):
+            raise MalformedError("a value runs over the end of the message")
         yield at, end
         at = end
 
@@ -85,7 +70,7 @@ def _text(data: bytes, at: int, end: int) -> bytes | None:
 def to_of(data: bytes) -> str | None:
     """Return the `to` of a message, which tells where a message of an anonymous sender goes."""
     try:
-        for code, _, value, _ in sections(data):
+        for code, _, value, _ in _before_body(data):
             if code == PROPERTIES:
                 for number, (at, end) in enumerate(_items(data, value)):
                     if number == _TO_FIELD:
@@ -128,12 +113,14 @@ def annotated(data: bytes, pairs: bytes) -> bytes:
     """Return the message with `pairs` among its annotations, in place of those of earlier routers."""
     begin = end = 0
     kept: list[bytes] = []
-    for code, start, value, stop in sections(data):
+    for code, start, value, stop in _before_body(data):
         if code in (HEADER, DELIVERY_ANNOTATIONS):
             begin = end = stop
         elif code == MESSAGE_ANNOTATIONS:
             begin, end = start, stop
             spans = list(_items(data, value))
+            if len(spans) % 2:
+                raise MalformedError("a map with a key that has no value")
             for key, item in zip(spans[::2], spans[1::2], strict=True):
                 name = _text(data, *key)
                 if name is None or not name.startswith(OWN_ANNOTATION):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from collectors.amqp import options as amqp
+from collectors.amqp.options import read_options
 from collectors.config.model import Kafka, Sasl
 from collectors.config.secrets import SecretError, read_password
 from collectors.kafka.client import client_kwargs
@@ -23,7 +23,7 @@ def as_all_read_it(file: Path) -> set[str]:
     )
     jaas = options["kafka.sasl.jaas.config"]
     spark = jaas.partition('password="')[2].removesuffix('";')
-    return {kafka, spark, str(amqp.options("amqp://r:5672", None, sasl).password), read_password(file)}
+    return {kafka, spark, str(read_options("amqp://r:5672", None, sasl).password), read_password(file)}
 
 
 @pytest.mark.parametrize(
@@ -65,6 +65,6 @@ def test_what_is_not_one_line_is_refused_by_all(tmp_path: Path, data: bytes, sai
         client_kwargs(Kafka(servers=("k:9092",), sasl=sasl))
     assert "old" not in str(told.value)
     with pytest.raises(SecretError, match=said):
-        amqp.options("amqp://r:5672", None, sasl)
+        read_options("amqp://r:5672", None, sasl)
     with pytest.raises(AccessError, match=said):
         kafka_options(access)

@@ -94,10 +94,10 @@ def test_dead_receiver_does_not_fill_a_durable_queue(
     receiving = run(text, send=False, shared_with=sending)
     sender = sending.prober.senders[0].sender
     wait_until(lambda: receiving.received > 20, 20, "messages")
-    wait_until(lambda: sender.backlog._guard._heard, 20, "the receiver to be heard of")  # noqa: SLF001 -- its only trace
+    wait_until(lambda: sender.backlog._guard._reports, 20, "the receiver to be heard of")  # noqa: SLF001 -- its only trace
     receiving.finish()
     received = receiving.received
-    wait_until(lambda: sender.backlog.guarded, 20, "the guard")
+    wait_until(lambda: sender.backlog.guard_problem, 20, "the guard")
     stopped = sender.sent
     wait_until(lambda: sender.backlog.unsent > 200, 20, "more to be due")
     assert sender.sent - stopped <= 4

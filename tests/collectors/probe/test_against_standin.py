@@ -119,7 +119,7 @@ def test_a_multicast_begins_when_a_mesh_knows_its_receivers(
     router: StandIn, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Real routers tell each other of receivers once a second: the first message is later than that."""
-    monkeypatch.setattr(Receiver, "on_open", _slowly(Receiver.on_open))
+    monkeypatch.setattr(Receiver, "on_attached", _slowly(Receiver.on_attached))
     measured = run(_config(router, "multicast/slow", to="[a, b]", presettled=True, count=5))
     measured.wait_finished()
     measured.finish()
@@ -130,9 +130,9 @@ def test_a_multicast_begins_when_a_mesh_knows_its_receivers(
 
 
 def _slowly(attach: Any) -> Any:
-    def later(receiver: Receiver, link: Any) -> None:
+    def later(receiver: Receiver, address: str) -> None:
         time.sleep(0.5)
-        attach(receiver, link)
+        attach(receiver, address)
 
     return later
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.contract.records import Clock
-from collectors.probe.measure.clock import STEP_NS, Comparison, RunClock
+from collectors.probe.measure.clock import STEP_NS, ClockComparison, RunClock
 
 SECOND = 1_000_000_000
 
@@ -33,7 +33,7 @@ def test_clock_follows_the_monotonic_one() -> None:
 
 def test_same_boot_is_exact() -> None:
     """The offset is the difference of the two epochs, and nothing about it is uncertain."""
-    comparison = Comparison()
+    comparison = ClockComparison()
     comparison.same_boot(1_000, 400)
     comparison.echo(0, 10, 20, 100)
     assert comparison.best(10**12) == Clock(600, 0)
@@ -41,7 +41,7 @@ def test_same_boot_is_exact() -> None:
 
 def test_nothing_known() -> None:
     """Without any answer there is no offset."""
-    assert Comparison().best(0) is None
+    assert ClockComparison().best(0) is None
 
 
 @given(
@@ -54,7 +54,7 @@ def test_nothing_known() -> None:
 )
 def test_truth_is_within_the_bound(offset: int, trips: list[tuple[int, int, int]]) -> None:
     """However unequal the two ways, the true offset is never outside offset ± bound."""
-    comparison, now = Comparison(), 10**13
+    comparison, now = ClockComparison(), 10**13
     for there, back, thinking in trips:
         asked = now
         heard = asked + there - offset
@@ -69,7 +69,7 @@ def test_truth_is_within_the_bound(offset: int, trips: list[tuple[int, int, int]
 
 def test_answers_age() -> None:
     """An answer is worth less as time goes on, and nothing after a minute."""
-    comparison = Comparison()
+    comparison = ClockComparison()
     comparison.echo(0, 500, 500, 1_000)
     assert comparison.best(1_000) == Clock(0, 500)
     later = comparison.best(10 * SECOND)
@@ -80,6 +80,6 @@ def test_answers_age() -> None:
 
 def test_impossible_answers_are_left_out() -> None:
     """An answer that took less than no time is forged or mixed up."""
-    comparison = Comparison()
+    comparison = ClockComparison()
     comparison.echo(0, 0, 5_000, 1_000)
     assert comparison.best(1_000) is None

@@ -10,17 +10,17 @@ SECOND = 1_000_000_000
 def test_silent_receivers_stop_the_sender() -> None:
     """30 s after the last receiver was heard of nothing is sent; when one is back, sending goes on."""
     guard = Guard(1_000)
-    guard.heard("r", 0, -1)
+    guard.report("r", 0, -1)
     assert guard.problem(1, SILENT_NS) is None
     assert "no receiver" in (guard.problem(1, SILENT_NS + 1) or "")
-    guard.heard("r", SILENT_NS + 2, 0)
+    guard.report("r", SILENT_NS + 2, 0)
     assert guard.problem(1, SILENT_NS + 3) is None
 
 
 def test_nobody_can_be_heard_of_while_this_process_stands_still() -> None:
     """That time does not count."""
     guard = Guard(1_000)
-    guard.heard("r", 0, -1)
+    guard.report("r", 0, -1)
     guard.stood_still(60 * SECOND)
     assert guard.problem(1, 60 * SECOND + SILENT_NS) is None
     assert guard.problem(1, 60 * SECOND + SILENT_NS + 1) is not None
@@ -35,8 +35,8 @@ def test_one_receiver_of_several_is_enough() -> None:
     """Competing receivers take from one queue; those of a multicast through a broker have one each."""
     one, each = Guard(1_000), Guard(1_000, all_receivers=True)
     for guard in (one, each):
-        guard.heard("a", 0, 5)
-        guard.heard("b", 40 * SECOND, 9)
+        guard.report("a", 0, 5)
+        guard.report("b", 40 * SECOND, 9)
     assert one.problem(10, 41 * SECOND) is None
     assert each.problem(10, 41 * SECOND) is not None
 
@@ -44,7 +44,7 @@ def test_one_receiver_of_several_is_enough() -> None:
 def test_deep_queue_stops_the_sender() -> None:
     """More messages between sender and receiver than the bound: nothing is added to them."""
     guard = Guard(100)
-    guard.heard("r", 0, 9)
+    guard.report("r", 0, 9)
     assert guard.problem(110, SECOND) is None
     assert "101 messages" in (guard.problem(111, SECOND) or "")
 
@@ -52,8 +52,8 @@ def test_deep_queue_stops_the_sender() -> None:
 def test_an_old_report_does_not_deepen_the_queue() -> None:
     """Reports may overtake each other: the highest number counts."""
     guard = Guard(100)
-    guard.heard("r", 0, 500)
-    guard.heard("r", 1, 10)
+    guard.report("r", 0, 500)
+    guard.report("r", 1, 10)
     assert guard.problem(550, SECOND) is None
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collectors.contract.records import OUTCOMES, Ledger
-from collectors.probe.measure.ledger import CODES, UNSETTLED, Second, SenderLedger
+from collectors.probe.measure.ledger import CODES, UNSETTLED, LedgerSecond, SenderLedger
 
 
 def expand(rows: Ledger) -> dict[int, str]:
@@ -80,7 +80,7 @@ def test_runs_are_as_long_as_they_can_be() -> None:
 def test_more_runs_than_a_record_takes() -> None:
     """A second that needs several records has each number in one of them, with its own outcome."""
     outcomes = [1, 2] * 20_000
-    parts = Second(0, 7, bytearray(outcomes)).parts()
+    parts = LedgerSecond(0, 7, bytearray(outcomes)).parts()
     assert [len(part.first_seq) for part in parts] == [16_384, 16_384, 7_232]
     told: dict[int, str] = {}
     for part in parts:
@@ -90,7 +90,7 @@ def test_more_runs_than_a_record_takes() -> None:
 
 def test_a_second_with_nothing_has_a_record() -> None:
     """Also where nothing was sent, one says so."""
-    (part,) = Second(0).parts()
+    (part,) = LedgerSecond(0).parts()
     assert len(part.first_seq) == 0
 
 
@@ -182,5 +182,5 @@ def test_books_always_add_up(operations: list[tuple[Any, ...]]) -> None:
 
 def test_rows_are_plain_integers() -> None:
     """The columns have the types that the record's format wants."""
-    rows = Second(0, 5, bytearray([1, 1, 2])).rows()
+    rows = LedgerSecond(0, 5, bytearray([1, 1, 2])).rows()
     assert [column.dtype.name for column in rows] == ["int64", "int64", "uint8"]

@@ -14,7 +14,7 @@ from helpers import wait_until
 from peers import Between, Evil
 from standin_clients import StandIn
 
-from collectors.probe.engine import connection, reconnect
+from collectors.probe.engine import proton_connection, reconnect
 from collectors.probe.measure import clock as clocks
 from collectors.probe.measure import guard
 from collectors.probe.measure.clock import RunClock
@@ -148,7 +148,7 @@ def test_two_routers_that_are_away_are_told_once_each(
     """Not again whenever it is the other one's turn."""
     monkeypatch.setattr(reconnect, "_LONGEST_DELAY_SECONDS", 0.01)
     tries = []
-    monkeypatch.setattr(reconnect.Dialler, "_look_up", _counting(reconnect.Dialler._look_up, tries))  # noqa: SLF001
+    monkeypatch.setattr(reconnect.Connector, "_look_up", _counting(reconnect.Connector._look_up, tries))  # noqa: SLF001
     run(_config(1, 2, address="closest/away"), receive=False)
     wait_until(lambda: len(tries) > 10, 20, "many tries")
     told = [message for message in caplog.messages if "no connection" in message]
@@ -190,14 +190,14 @@ def test_guard_stops_and_resumes(router: StandIn, run: Any, monkeypatch: pytest.
     receiving = run(text, send=False, shared_with=sending)
     wait_until(lambda: receiving.received > 50, 20, "messages, and the receiver to be heard of")
     sender = sending.prober.senders[0].sender
-    wait_until(lambda: sender.backlog._guard._heard, 20, "the receiver to be heard of")  # noqa: SLF001 -- its only trace
+    wait_until(lambda: sender.backlog._guard._reports, 20, "the receiver to be heard of")  # noqa: SLF001 -- its only trace
     receiving.finish()
-    wait_until(lambda: sender.backlog.guarded, 20, "the guard")
+    wait_until(lambda: sender.backlog.guard_problem, 20, "the guard")
     stopped = sender.sent
     wait_until(lambda: sender.backlog.unsent > 20, 20, "messages to be given up")
     assert sender.sent <= stopped + 2  # a trickle, for a receiver to find it by
     again = run(text, send=False, shared_with=sending)
-    wait_until(lambda: sender.sent > stopped and not sender.backlog.guarded, 30, "sending to go on")
+    wait_until(lambda: sender.sent > stopped and not sender.backlog.guard_problem, 30, "sending to go on")
     again.finish()
     sending.finish()
     assert sending.total("p")["unsent guard"] > 20
@@ -303,7 +303,7 @@ def test_a_peer_that_answers_no_attach_is_left_for_the_next(
     router: StandIn, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether it never does, or its answer was lost on the way."""
-    monkeypatch.setattr(connection, "_ATTACH_SECONDS", 1.0)
+    monkeypatch.setattr(proton_connection, "_ATTACH_SECONDS", 1.0)
     mute = Evil("nothing")
     mute.start()
     measured = run(_config(mute.port, router.port, address="closest/mute", rate="100/s"))

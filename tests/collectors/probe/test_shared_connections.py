@@ -76,7 +76,7 @@ def test_a_path_that_ends_its_connection_is_soon_alone(
     assert lost["path bad"] >= 6
     assert all(lost[f"path {path}"] <= 2 * ends for path, ends in ENDS.items()), lost
     senders = {end.path.name: end.sender for end in measured.prober.senders}
-    assert len({id(sender.connection) for sender in senders.values()}) == 4
+    assert len({id(sender.link.connection) for sender in senders.values()}) == 4
     for path in ENDS:
         total = measured.total(path)
         assert total["sent"] == total["received"] + total["lost"] + total["unobserved"]
@@ -87,8 +87,8 @@ def test_long_messages_have_a_connection_of_their_own(router: StandIn, run: Any)
     """Those that are longer than a frame: the others would wait behind them. All others share two."""
     measured = run(_config(f"amqp://127.0.0.1:{router.port}", "size: 100kB, rate: 5/s"))
     wait_until(lambda: all(end.sender.sent > 2 for end in measured.prober.senders), 20, "messages")
-    connections = [end.sender.connection for end in measured.prober.senders]
-    receiving = [receiver.connection for receiver in measured.prober.receivers]
+    connections = [end.sender.link.connection for end in measured.prober.senders]
+    receiving = [receiver.link.connection for receiver in measured.prober.receivers]
     measured.finish()
     names = [end.path.name for end in measured.prober.senders]
     alone = connections[names.index("bad")]
@@ -163,9 +163,9 @@ def test_a_real_router_that_refuses_long_messages(
         measured = run(_config(router.url, f"size: {_LARGE}B, rate: 5/s"))
         (bad,) = [end.sender for end in measured.prober.senders if end.path.name == "bad"]
         wait_until(
-            lambda: len({id(end.sender.connection) for end in measured.prober.senders}) == 5, 30, "parts"
+            lambda: len({id(end.sender.link.connection) for end in measured.prober.senders}) == 5, 30, "parts"
         )
-        wait_until(lambda: "Message size exceeded" in bad.connection.problem, 30, "the reason")
+        wait_until(lambda: "Message size exceeded" in bad.link.connection.problem, 30, "the reason")
         wait_until(lambda: _lost_links(caplog)["path bad"] >= 6, 60, "further failures")
         measured.finish()
         lost = _lost_links(caplog)

@@ -8,13 +8,13 @@ from unittest import mock
 
 import pytest
 
-from collectors.probe.engine.side_links import Inlet, Outlet
+from collectors.probe.engine.side_links import AmqpListener, AmqpNoteSender
 
 REFUSED = "amqp:unauthorized-access: link disallowed by local policy"
 
 
 @pytest.mark.parametrize(
-    "make", [lambda it: Outlet(it, "clock"), lambda it: Inlet(it, "clock", lambda _: None)]
+    "make", [lambda it: AmqpNoteSender(it, "clock"), lambda it: AmqpListener(it, "clock", lambda _: None)]
 )
 def test_a_refusal_is_told_once(make: Any, caplog: pytest.LogCaptureFixture) -> None:
     """With where the right stands; it is tried again each second, and other ends are no news."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collectors.contract.records import Span
-from collectors.probe.measure.standstill import Watch
+from collectors.probe.measure.standstill import Standstill
 
 SECOND = 1_000_000_000
 BORN = 1_000 * SECOND
@@ -14,8 +14,8 @@ def at(seconds: float) -> int:
     return BORN + round(seconds * SECOND)
 
 
-def stood_still() -> Watch:
-    watch = Watch(BORN)
+def stood_still() -> Standstill:
+    watch = Standstill(BORN)
     assert watch.take(at(9), is_read=True) == ()
     watch.stood_still(*STILL)
     return watch
@@ -52,7 +52,7 @@ def test_until_a_link_that_it_lost_by_it_is_back() -> None:
 
 def test_a_link_that_was_down_anyway_does_not_lengthen_it() -> None:
     """A dead router is observed to be dead: what it loses is lost."""
-    watch = Watch(BORN)
+    watch = Standstill(BORN)
     watch.link_ends()
     watch.stood_still(*STILL)
     assert watch.take(at(31), is_read=True) == (Span(at(10), at(31)),)
@@ -70,6 +70,6 @@ def test_twice_is_one_stretch() -> None:
 
 def test_not_before_it_began() -> None:
     """The loop is older than a run that begins after a step of the clock."""
-    watch = Watch(BORN)
+    watch = Standstill(BORN)
     watch.stood_still(at(-3), at(2))
     assert watch.take(at(3), is_read=True) == (Span(at(0), at(3)),)

@@ -10,7 +10,7 @@ PYTEST_ARGS ?=
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
 
-setup: ## make .venv from requirements.lock and fetch the JVM parts (PYTHON=… for another Python)
+setup: ## make .venv from deploy/setup/requirements.lock and fetch the JVM parts (PYTHON=… for another Python)
 	@PYTHON="$(PYTHON)" sh deploy/setup/setup.sh
 
 setup-dev: ## the same, and the tools of requirements-dev.lock for tests, lint and benchmarks
@@ -37,12 +37,13 @@ bench: setup-dev ## run the benchmarks of tests/bench (NAME=x runs tests/bench/x
 soak: setup-dev ## break everything for MINUTES=15, then hold every message against rows and counters
 	@$(VENV)/python tests/soak/soak.py --minutes $(or $(MINUTES),15)
 
+LOCKS := deploy/setup
 COMPILE := $(VENV)/uv pip compile --quiet --universal --generate-hashes --custom-compile-command "make lock" \
 	$(if $(UPGRADE),--upgrade)
-lock: setup ## renew requirements.lock and requirements-dev.lock after a change in pyproject.toml (UPGRADE=1: to the newest versions)
+lock: setup ## renew the lock files of deploy/setup after a change in pyproject.toml (UPGRADE=1: to the newest versions)
 	@$(VENV)/python -m pip install -q uv
-	@$(COMPILE) --group build -o requirements.lock pyproject.toml
-	@$(COMPILE) --group dev -c requirements.lock -o requirements-dev.lock
+	@$(COMPILE) --group build -o $(LOCKS)/requirements.lock pyproject.toml
+	@$(COMPILE) --group dev -c $(LOCKS)/requirements.lock -o $(LOCKS)/requirements-dev.lock
 
 lock-jvm: setup ## renew deploy/jvm/jvm.lock after a change in deploy/jvm/ivy.xml
 	@$(VENV)/python -m deploy.jvm.artifacts --lock

@@ -16,8 +16,8 @@ from deploy.setup.progress import SetupError
 PROJECT = Path(__file__).resolve().parents[2]
 VENV = PROJECT / ".venv"
 PYTHON = VENV / "bin" / "python"
-LOCK = PROJECT / "requirements.lock"
-DEV_LOCK = PROJECT / "requirements-dev.lock"
+LOCK = PROJECT / "deploy" / "setup" / "requirements.lock"
+DEV_LOCK = PROJECT / "deploy" / "setup" / "requirements-dev.lock"
 PROTON = "python-qpid-proton"
 SPARK = "pyspark"
 TEMP = VENV / "inflight-setup-temp"  # while something is installed

@@ -70,8 +70,8 @@ class Checkout:
             shutil.copy(_PROJECT / "deploy" / name, folder / "deploy" / name)
         shutil.copytree(_PROJECT / "deploy" / "setup", folder / "deploy" / "setup")
         (folder / "pyproject.toml").write_text("[project]\n")
-        self.write("requirements.lock", _LOCK)
-        self.write("requirements-dev.lock", "tool==2\n")
+        self.write("deploy/setup/requirements.lock", _LOCK)
+        self.write("deploy/setup/requirements-dev.lock", "tool==2\n")
         self.write("tls", "1 1\n")
         self.write("tls-rebuilt", "1 1\n")
         for name, version in _BUILT.items():
@@ -127,7 +127,7 @@ _BUILT_TOO = (
     f"{_PIP} install --no-deps --no-build-isolation --no-compile {_LISTS}/python_qpid_proton-0.40.0.whl -e ."
 )
 _LOADED = "-m deploy.setup.load_all"
-_TOOLS = f"{_PIP} install {_CHECKED} -r ./requirements-dev.lock"
+_TOOLS = f"{_PIP} install {_CHECKED} -r ./deploy/setup/requirements-dev.lock"
 _JVM = "-m deploy.jvm.artifacts"
 _SASL = "Cyrus SASL's headers: without them qpid-proton is built with no PLAIN or SCRAM, and says nothing"
 _MECHANISMS = "Cyrus SASL's mechanisms: PLAIN and SCRAM are modules that it loads when somebody logs in"
@@ -163,7 +163,7 @@ def test_nothing_is_done_where_nothing_changed(checkout: Checkout) -> None:
     assert checkout.asked() == [_JVM]
 
 
-@pytest.mark.parametrize("name", ["requirements.lock", "pyproject.toml"])
+@pytest.mark.parametrize("name", ["deploy/setup/requirements.lock", "pyproject.toml"])
 def test_a_change_of_what_is_locked_is_followed(checkout: Checkout, name: str) -> None:
     """The environment is brought in line, without being made anew."""
     checkout.setup()
@@ -278,7 +278,7 @@ def test_a_proton_that_stays_without_sasl_is_an_error(checkout: Checkout) -> Non
 def test_an_interrupted_install_is_begun_anew(checkout: Checkout) -> None:
     """Half a package may lie about: the environment is made again, by a real Python."""
     (checkout.venv / "inflight-setup-halfway").touch()
-    checkout.write("requirements.lock", "")
+    checkout.write("deploy/setup/requirements.lock", "")
     done = checkout.setup()
     assert "setup: making the environment .venv with Python" in done.stderr
     assert (checkout.venv / "bin" / "python").is_symlink()
@@ -289,7 +289,7 @@ def test_interrupted_tools_are_begun_anew(checkout: Checkout) -> None:
     """They share .venv with the rest, which is no longer what its stamp says; then they are brought again."""
     checkout.setup("--dev")
     (checkout.venv / "inflight-setup-halfway").touch()
-    checkout.write("requirements.lock", "")
+    checkout.write("deploy/setup/requirements.lock", "")
     done = checkout.setup("--dev")
     assert "setup: making the environment .venv with Python" in done.stderr
     assert not (checkout.venv / "inflight-setup-dev").exists()

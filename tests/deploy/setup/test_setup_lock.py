@@ -11,7 +11,9 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 _PROJECT = Path(__file__).resolve().parents[3]
-_RUN, _DEV = ((_PROJECT / f"requirements{kind}.lock").read_text() for kind in ("", "-dev"))
+_RUN, _DEV = (
+    (_PROJECT / "deploy" / "setup" / f"requirements{kind}.lock").read_text() for kind in ("", "-dev")
+)
 _META = tomllib.loads((_PROJECT / "pyproject.toml").read_text())
 _GROUPS = _META["dependency-groups"]
 _ASKED = [(_RUN, asked) for asked in (*_META["project"]["dependencies"], *_GROUPS["build"])]

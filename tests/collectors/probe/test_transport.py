@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from helpers import wait_until
-from measured import Books, parse
+from measured import Accounted, parse
 from memory_transport import MemoryConnection, MemorySendingLink, MemoryTransport
 
 import collectors.probe
@@ -18,7 +18,7 @@ from collectors.config.paths import Path as ProbePath
 from collectors.config.units import Step
 from collectors.contract.record_codec import decode
 from collectors.contract.records import OUTCOMES, Gap, Record
-from collectors.kafka.in_process import DirectSink
+from collectors.kafka.in_process_sink import InProcessSink
 from collectors.probe.durable.journal import NoLedgerJournal
 from collectors.probe.engine.loop import Loop
 from collectors.probe.measure.clock import RunClock
@@ -153,15 +153,15 @@ defaults: {window: 1s, settle: 1s}
 paths: {p: {from: a, to: a, address: any, rate: 200/s, count: 100}}
 """
     config, paths = parse(text)
-    books, everything = Books(paths), list(paths.values())
-    sink = DirectSink(books.take)
+    accounted, everything = Accounted(paths), list(paths.values())
+    sink = InProcessSink(accounted.take)
     settings = Settings(site="test", compare_clocks=False)
     prober = Prober(everything, everything, config.endpoints, sink, settings, transport=MemoryTransport)
     prober.start()
     wait_until(lambda: prober.senders[0].sender.finished, 20, "the schedule's end")
     prober.stop()
     sink.close()
-    assert books.total("p") == {"sent": 100, "received": 100, "due": 100}
+    assert accounted.total("p") == {"sent": 100, "received": 100, "due": 100}
 
 
 def _imported(file: Path) -> set[str]:

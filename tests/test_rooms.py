@@ -128,7 +128,7 @@ def test_inside_the_probe_too(room: str) -> None:
 
 
 def test_the_map_has_every_room() -> None:
-    """ARCHITECTURE's map names each folder and each module at a folder's top, and nothing that is not there."""
+    """Each folder, each module at a folder's top, and nothing that is not there."""
     text = (_PROJECT / "ARCHITECTURE.md").read_text()
     there = {f"{room}.py" if (_PROJECT / f"{room}.py").exists() else f"{room}/" for room in _rooms()}
     inside = ("collectors/probe", "deploy/embedded", "deploy/standin")

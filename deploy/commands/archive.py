@@ -14,6 +14,7 @@ from rich.table import Table
 
 from collectors.config.units import duration_ns
 from collectors.contract.records import NUMBERS_BELOW
+from collectors.contract.window_rows import CLASSES
 from deploy.errors import Problem
 from streaming.archive.read import ArchiveError, Question, read
 from streaming.archive.text import as_csv, as_hlog, moment
@@ -88,14 +89,12 @@ def _asked_ns(text: str, now_ns: int, option: str) -> int:
 
 
 def _show(rows: Iterator[dict[str, Any]]) -> None:
-    table = Table(
-        "path", "window", *(("sent", "received", "refused", "lost", "unobserved")), "p50", "p99", "max"
-    )
+    table = Table("path", "window", "sent", *CLASSES, "p50", "p99", "max")
     for column in table.columns[2:]:
         column.justify = "right"
     shown = list(islice(rows, _SHOWN))
     for row in shown:
-        counts = (f"{row[name]:,}" for name in ("sent", "received", "refused", "lost", "unobserved"))
+        counts = (f"{row[name]:,}" for name in ("sent", *CLASSES))
         latencies = (_ms(row[name]) for name in ("p50_ns", "p99_ns", "max_ns"))
         start = moment(row["window_start_ns"]) + ("" if row["complete"] else " *")
         table.add_row(row["path"], start, *counts, *latencies)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from kafka import TopicPartition
@@ -25,19 +25,22 @@ class PathTotals:
 
     ledger_sent: int
     sent: int
-    received: int
-    refused: int
-    lost: int
-    unobserved: int
+    classes: dict[str, int]
     duplicate: int
 
     @property
     def unaccounted(self) -> int:
         """Messages that no final row covers, or that no receiver watched for."""
-        return abs(self.ledger_sent - self.sent) + self.unobserved
+        return abs(self.ledger_sent - self.sent) + self.classes["unobserved"]
 
     def as_dict(self) -> dict[str, int]:
-        return {**asdict(self), "unaccounted": self.unaccounted}
+        return {
+            "ledger_sent": self.ledger_sent,
+            "sent": self.sent,
+            **self.classes,
+            "duplicate": self.duplicate,
+            "unaccounted": self.unaccounted,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +132,7 @@ def _path_totals(ledger_sent: int, final: Mapping[tuple[str, int], _Row], path: 
     own = [row for row in final.values() if row.path == path]
     classes = {name: sum(row.classes[name] for row in own) for name in window_rows.CLASSES}
     sent, duplicate = sum(row.sent for row in own), sum(row.duplicate for row in own)
-    return PathTotals(ledger_sent, sent, **classes, duplicate=duplicate)
+    return PathTotals(ledger_sent, sent, classes, duplicate)
 
 
 def _values(bootstrap: str, topic: str) -> Iterator[bytes]:

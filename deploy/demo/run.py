@@ -10,11 +10,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+from kafka.errors import KafkaError
 from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from collectors.contract.window_rows import CLASSES
 from dashboards.terminal.table import screen
 from deploy.demo import audit
 from deploy.demo.fault import kill_and_restart
@@ -22,6 +24,7 @@ from deploy.demo.stack import Stack
 from deploy.embedded import http
 from deploy.embedded.supervise.process import Interrupted
 from deploy.embedded.supervise.supervisor import Supervisor
+from deploy.errors import Problem
 from deploy.jvm import artifacts
 from deploy.signals import stop_on_signals
 
@@ -81,7 +84,11 @@ def _wait_for_totals(supervisor: Supervisor, stack: Stack) -> audit.Totals:
     """End the probes and wait for the last final rows."""
     probe = next(process for process in supervisor.parts if process.part.name == "probe")
     probe.stop()
-    return audit.wait_complete(stack.network.kafka.bootstrap, stack.network.prefix, _COMPLETE_SECONDS)
+    bootstrap = stack.network.kafka.bootstrap
+    try:
+        return audit.wait_complete(bootstrap, stack.network.prefix, _COMPLETE_SECONDS)
+    except KafkaError as error:
+        raise Problem(f"the audit cannot read Kafka at {bootstrap}, which may have ended: {error}") from None
 
 
 class _Screen:
@@ -147,7 +154,7 @@ def _has_results(state: dict[str, Any]) -> bool:
 
 def _print_summary(console: Console, summary: dict[str, Any]) -> None:
     table = Table("path", title="What became of every message sent", title_justify="left", box=None)
-    columns = ("sent", "received", "refused", "lost", "unobserved", "duplicate", "unaccounted")
+    columns = ("sent", *CLASSES, "duplicate", "unaccounted")
     for column in columns:
         table.add_column(column, justify="right")
     for name, totals in summary["paths"].items():

@@ -25,7 +25,7 @@ class PathTotals:
 
     ledger_sent: int
     sent: int
-    classes: dict[str, int]
+    classes: Mapping[window_rows.Class, int]
     duplicate: int
 
     @property

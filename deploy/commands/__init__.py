@@ -18,4 +18,5 @@ SUMMARIES: Final = {
     "stream": "Compute windows from samples: the Spark job on this machine.",
     "submit": "Run the Spark job on a cluster, by spark-submit.",
     "top": "Watch paths, routers and queues in a terminal.",
+    "topology": "Draw up a network: configuration, monitor and picture from one file.",
 }

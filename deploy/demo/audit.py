@@ -25,7 +25,7 @@ class PathTotals:
 
     ledger_sent: int
     sent: int
-    classes: Mapping[window_rows.Class, int]
+    classes: dict[str, int]
     duplicate: int
 
     @property
@@ -130,7 +130,7 @@ def _each(values: Iterable[bytes], decode: Callable[[bytes], _T], junk: Counter[
 
 def _path_totals(ledger_sent: int, final: Mapping[tuple[str, int], _Row], path: str) -> PathTotals:
     own = [row for row in final.values() if row.path == path]
-    classes = {name: sum(row.classes[name] for row in own) for name in window_rows.CLASSES}
+    classes: dict[str, int] = {name: sum(row.classes[name] for row in own) for name in window_rows.CLASSES}
     sent, duplicate = sum(row.sent for row in own), sum(row.duplicate for row in own)
     return PathTotals(ledger_sent, sent, classes, duplicate)
 

@@ -1,0 +1,215 @@
+"""broker.xml of an Artemis, with what it sends to the next broker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from string import Template
+from xml.sax.saxutils import escape, quoteattr
+
+from collectors.config.model import Sasl
+from deploy.topology.form import TlsProfile, Topology, is_loopback
+from deploy.topology.plan import BrokerLink, BrokerPlan, Plan
+
+FILE = "broker.xml"
+_BROKER = Template("""\
+<configuration xmlns="urn:activemq">
+  <core xmlns="urn:activemq:core">
+$settings
+    <acceptors>
+$acceptors
+    </acceptors>
+$links    <security-settings>
+      <security-setting match="#">
+$permissions
+      </security-setting>
+    </security-settings>
+    <address-settings>
+      <!-- For probes: nothing that would take a message out of the queue but its receiver and its TTL. -->
+      <address-setting match="inflight.#">
+        <max-delivery-attempts>-1</max-delivery-attempts>
+        <default-address-routing-type>ANYCAST</default-address-routing-type>
+        <default-queue-routing-type>ANYCAST</default-queue-routing-type>
+        <auto-delete-queues>false</auto-delete-queues>
+        <auto-delete-addresses>false</auto-delete-addresses>
+      </address-setting>
+    </address-settings>
+    <addresses>
+$addresses
+    </addresses>
+  </core>
+</configuration>
+""")
+_PERMISSIONS = (
+    "createAddress",
+    "createNonDurableQueue",
+    "createDurableQueue",
+    "deleteNonDurableQueue",
+    "deleteDurableQueue",
+    "send",
+    "consume",
+    "browse",
+)
+_ROLE = "amq"  # as `artemis create` names it
+_AMQP = "amqpCredits=1000;amqpLowCredits=300"
+_RETRY_MS = 1000
+
+
+def configuration(plan: Plan, name: str) -> str:
+    """The whole file, for the instance's `etc`. Users, roles and passwords are the instance's own."""
+    broker = plan.brokers[name]
+    return _BROKER.substitute(
+        settings=_indented(_settings(plan.topology, broker), 4),
+        acceptors=_indented([f'<acceptor name="amqp">{escape(_acceptor(plan, broker))}</acceptor>'], 6),
+        links=_links(plan, broker),
+        permissions=_indented([f'<permission type="{p}" roles="{_ROLE}"/>' for p in _PERMISSIONS], 8),
+        addresses=_indented(
+            [
+                f"<address name={quoteattr(q)}><anycast><queue name={quoteattr(q)}/></anycast></address>"
+                for q in queues(plan, name)
+            ],
+            6,
+        ),
+    )
+
+
+def _settings(topology: Topology, broker: BrokerPlan) -> list[str]:
+    """Those of the topology go before these."""
+    settings: dict[str, object] = {
+        "security-enabled": _needs_login(topology, broker),
+        "persistence-enabled": True,
+        "journal-type": "NIO",
+        **{
+            f"{kind}-directory": f"data/{kind}"
+            for kind in ("journal", "bindings", "large-messages", "paging")
+        },
+        **broker.broker.settings,
+    }
+    texts = {name: str(x).lower() if isinstance(x, bool) else str(x) for name, x in settings.items()}
+    return [f"<{name}>{escape(text)}</{name}>" for name, text in ({"name": broker.name} | texts).items()]
+
+
+def queues(plan: Plan, name: str) -> list[str]:
+    """Those that the file names, and those that routers fetch from and other brokers send to."""
+    fetched = (
+        route.address
+        for router in plan.routers.values()
+        for route in router.auto_links
+        if route.broker == name
+    )
+    own = (queue for link in plan.brokers[name].links for queue in link.queues)
+    sent = (
+        q for other in plan.brokers.values() for link in other.links if link.to == name for q in link.queues
+    )
+    return list(dict.fromkeys([*plan.brokers[name].broker.queues, *fetched, *own, *sent]))
+
+
+def pem_files(plan: Plan, name: str) -> str | None:
+    """Where Artemis finds certificate and key, as the file that broker.xml names; None without TLS."""
+    profile = _tls(plan.topology, plan.brokers[name])
+    if profile is None or profile.cert is None:
+        return None
+    return f"source.key={profile.key}\nsource.cert={profile.cert}\n"
+
+
+def _acceptor(plan: Plan, broker: BrokerPlan) -> str:
+    host = broker.address if is_loopback(broker.address) else "0.0.0.0"
+    options = ["protocols=AMQP,CORE", _AMQP]
+    profile = _tls(plan.topology, broker)
+    if profile is not None:
+        options += [
+            "sslEnabled=true",
+            "keyStoreType=PEMCFG",
+            f"keyStorePath={pem_name(broker.name)}",
+            "trustStoreType=PEM",
+            f"trustStorePath={profile.ca}",
+        ]
+    login = _sasl(plan.topology, broker)
+    if login is not None:
+        options.append(f"saslMechanisms={login.mechanism}")
+        if login.mechanism == "EXTERNAL":
+            options.append("needClientAuth=true")
+    return f"tcp://{host}:{broker.port}?{';'.join(options)}"
+
+
+def pem_name(name: str) -> str:
+    return f"{name}.pemcfg"
+
+
+def _tls(topology: Topology, broker: BrokerPlan) -> TlsProfile | None:
+    return topology.tls[broker.broker.tls] if broker.broker.tls is not None else None
+
+
+def _sasl(topology: Topology, broker: BrokerPlan) -> Sasl | None:
+    return topology.sasl[broker.broker.sasl] if broker.broker.sasl is not None else None
+
+
+def _needs_login(topology: Topology, broker: BrokerPlan) -> bool:
+    login = _sasl(topology, broker)
+    return login is not None and login.mechanism != "ANONYMOUS"
+
+
+def _links(plan: Plan, broker: BrokerPlan) -> str:
+    bridges = [link for link in broker.links if link.by == "bridge"]
+    connections = [link for link in broker.links if link.by != "bridge"]
+    lines: list[str] = []
+    if bridges:
+        lines += ["<connectors>"]
+        lines += [f"  <connector name={quoteattr(x.to)}>{escape(_uri(plan, x))}</connector>" for x in bridges]
+        lines += [
+            "</connectors>",
+            "<bridges>",
+            *(line for x in bridges for line in _bridges(plan, x)),
+            "</bridges>",
+        ]
+    if connections:
+        lines += ["<broker-connections>"]
+        lines += [line for link in connections for line in _connection(plan, link)]
+        lines += ["</broker-connections>"]
+    return _indented(lines, 4) + "\n" if lines else ""
+
+
+def _bridges(plan: Plan, link: BrokerLink) -> Iterator[str]:
+    login = _sasl(plan.topology, plan.brokers[link.to])
+    for queue in link.queues:
+        yield f"  <bridge name={quoteattr(f'{queue}-to-{link.to}')}>"
+        yield f"    <queue-name>{escape(queue)}</queue-name>"
+        yield f"    <forwarding-address>{escape(queue)}</forwarding-address>"
+        yield f"    <retry-interval>{_RETRY_MS}</retry-interval>"
+        if login is not None and login.user is not None:
+            yield f"    <user>{escape(login.user)}</user>"
+            yield f"    <password>{_password(link)}</password>"
+        yield f"    <static-connectors><connector-ref>{escape(link.to)}</connector-ref></static-connectors>"
+        yield "  </bridge>"
+
+
+def _connection(plan: Plan, link: BrokerLink) -> Iterator[str]:
+    login = _sasl(plan.topology, plan.brokers[link.to])
+    user = (
+        f' user={quoteattr(login.user)} password="{_password(link)}"'
+        if login is not None and login.user
+        else ""
+    )
+    uri, name = quoteattr(_uri(plan, link)), quoteattr(link.to)
+    yield f'  <amqp-connection uri={uri} name={name} retry-interval="{_RETRY_MS}"{user}>'
+    if link.by == "mirror":
+        yield "    <mirror/>"
+    yield from (f"    <sender queue-name={quoteattr(queue)}/>" for queue in link.queues if link.by == "amqp")
+    yield "  </amqp-connection>"
+
+
+def _password(link: BrokerLink) -> str:
+    """Artemis reads no password from a file of its own: it puts in the Java property of this name."""
+    return f"${{inflight.{link.to}.password}}"
+
+
+def _uri(plan: Plan, link: BrokerLink) -> str:
+    profile = _tls(plan.topology, plan.brokers[link.to])
+    if profile is None:
+        return f"tcp://{link.host}:{link.port}"
+    verify = str(profile.verify == "name").lower()
+    options = f"sslEnabled=true;trustStoreType=PEM;trustStorePath={profile.ca};verifyHost={verify}"
+    return f"tcp://{link.host}:{link.port}?{options}"
+
+
+def _indented(lines: Iterable[str], blanks: int) -> str:
+    return "\n".join(" " * blanks + line for line in lines)

@@ -1,0 +1,33 @@
+"""The command line of the stand-in, for a network that runs on this machine with no real router."""
+
+from __future__ import annotations
+
+from deploy.topology.plan import Plan
+from deploy.topology.programs import PROGRAMS
+
+
+def arguments(plan: Plan, name: str) -> list[str]:
+    """What follows `python -m deploy.standin`. Link routes, TLS and logins are left out."""
+    router = plan.routers[name]
+    told = [
+        "--name",
+        name,
+        "--flavour",
+        PROGRAMS[plan.topology.program].stand_in,
+        "--mode",
+        router.router.mode,
+    ]
+    for listener in router.listeners:
+        strip = ",strip=no" if listener.role == "normal" else ""
+        told += ["--listen", f"{router.address}:{listener.port},role={listener.role}{strip}"]
+    brokers = {}
+    for connector in router.connectors:
+        if connector.role == "route-container":
+            brokers[connector.name] = connector
+            continue
+        place = f"{connector.host}:{connector.port}"
+        told += ["--connect", f"{place},role={connector.role},cost={connector.cost},name={connector.name}"]
+    for route in router.auto_links:
+        at = brokers[route.connection]
+        told += ["--auto-link", f"{route.address}={at.host}:{at.port},name={route.connection}"]
+    return told

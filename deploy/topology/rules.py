@@ -1,0 +1,230 @@
+"""What a topology's parts say of each other, and is not so; what cannot work."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from deploy.topology import graph
+from deploy.topology.form import Topology
+from deploy.topology.mistakes import Mistake
+from deploy.topology.plan import Plan, given_ports, port_number
+from deploy.topology.programs import PROGRAMS
+
+_BETWEEN_ROUTERS = ("inter-router", "edge")
+
+
+def references(topology: Topology) -> Iterator[Mistake]:
+    """Names that nothing has; only without these a plan can be made."""
+    for name in topology.routers.keys() & topology.brokers.keys():
+        yield ("brokers", name), "a router has this name, too"
+    for kind, parts in (("routers", topology.routers), ("brokers", topology.brokers)):
+        for name, part in parts.items():
+            yield from _profiles(topology, (kind, name), part.tls, part.sasl)
+            if (
+                topology.hosts
+                and part.host not in {None, *topology.hosts}
+                and not _is_address(str(part.host))
+            ):
+                yield (kind, name, "host"), _unknown("host", str(part.host), topology.hosts)
+    yield from _link_ends(topology)
+    yield from _path_ends(topology)
+
+
+def _is_address(host: str) -> bool:
+    """Rather than the name of a host that `hosts` or the inventory should have."""
+    return "." in host or ":" in host or host == "localhost"
+
+
+def _link_ends(topology: Topology) -> Iterator[Mistake]:
+    nodes = {**topology.routers, **topology.brokers}
+    for number, link in enumerate(topology.links):
+        place = ("links", number)
+        for key, name in (("from", link.source), ("to", link.to)):
+            if name not in nodes:
+                yield (*place, key), _unknown("router or broker", name, nodes)
+        if link.source == link.to:
+            yield place, "leads from a node to itself"
+        yield from _profiles(topology, place, link.tls, link.sasl)
+
+
+def _path_ends(topology: Topology) -> Iterator[Mistake]:
+    nodes = {**topology.routers, **topology.brokers}
+    for name, path in topology.paths.items():
+        for key, ends in (("from", (path.source,)), ("to", path.to)):
+            for end in ends:
+                if end not in nodes:
+                    yield ("paths", name, key), _unknown("router or broker", end, nodes)
+        if path.via is not None and path.via not in topology.brokers:
+            yield ("paths", name, "via"), _unknown("broker", path.via, topology.brokers)
+
+
+def _profiles(
+    topology: Topology, place: tuple[str | int, ...], tls: str | None, sasl: str | None
+) -> Iterator[Mistake]:
+    if tls is not None and tls not in topology.tls:
+        yield (*place, "tls"), _unknown("TLS profile", tls, topology.tls)
+    if sasl is not None and sasl not in topology.sasl:
+        yield (*place, "sasl"), _unknown("SASL profile", sasl, topology.sasl)
+
+
+def _unknown(kind: str, name: str, known: Mapping[str, object]) -> str:
+    return f"no {kind} is called {name!r}; there are: {', '.join(known) or 'none'}"
+
+
+def unworkable(plan: Plan) -> Iterator[Mistake]:
+    """What real routers and brokers would refuse, or wait for in vain."""
+    yield from _links(plan.topology)
+    yield from _ports(plan)
+    yield from _one_listener_for_a_role(plan)
+    yield from _unconnected(plan)
+    yield from _uplinks(plan)
+    yield from _connectors(plan)
+    yield from _given_link_routes(plan)
+    yield from _addresses(plan.topology)
+    yield from _logins(plan)
+
+
+def _links(topology: Topology) -> Iterator[Mistake]:
+    program = PROGRAMS[topology.program]
+    seen: dict[frozenset[str], int] = {}
+    for number, link in enumerate(topology.links):
+        place = ("links", number)
+        routers = [name for name in (link.source, link.to) if name in topology.routers]
+        pair = frozenset({link.source, link.to})
+        if routers and pair in seen:
+            first = f"links.{seen[pair]} links the two already"
+            yield place, f"{first}; `redundancy: 2` makes two connections"
+        seen.setdefault(pair, number)
+        allowed = {
+            2: ("cost", "redundancy", "tls", "sasl"),
+            1: ("queues", "link_routes"),
+            0: ("queues", "by"),
+        }[len(routers)]
+        between = ("two brokers", "a router and a broker", "two routers")[len(routers)]
+        for key in link.model_fields_set - {*allowed, "source", "to"}:
+            yield (
+                (*place, key),
+                f"is not for a link between {between}; for that there are: {', '.join(allowed)}",
+            )
+        if link.link_routes and not program.link_routes:
+            yield (*place, "link_routes"), f"{program.name} has no link routes; `queues` makes auto-links"
+        if not routers and link.by in {"bridge", "amqp", None} and not link.queues:
+            yield (
+                (*place, "queues"),
+                "is missing: which queues go to the next broker? (`by: mirror` takes all)",
+            )
+
+
+def _ports(plan: Plan) -> Iterator[Mistake]:
+    seen: dict[tuple[str, int], str] = {}
+    for address, port, place in given_ports(plan.topology):
+        here = ".".join(map(str, place))
+        if (address, port) in seen:
+            yield place, f"port {port} of {address} is taken by {seen[address, port]}"
+        seen.setdefault((address, port), here)
+
+
+def _one_listener_for_a_role(plan: Plan) -> Iterator[Mistake]:
+    """Links that share a listener cannot each have their own TLS."""
+    numbers = {frozenset({x.source, x.to}): n for n, x in enumerate(plan.topology.links)}
+    for router in plan.routers.values():
+        for connector in router.connectors:
+            if connector.attributes or connector.to not in plan.routers:
+                continue
+            listener = plan.routers[connector.to].listener(connector.role)
+            ours, theirs = (connector.tls, connector.sasl), (listener.tls, listener.sasl)
+            if not listener.attributes and ours != theirs:
+                place = ("links", numbers[frozenset({router.id, connector.to})])
+                yield (
+                    place,
+                    (
+                        "its profiles are not those of the first link to the same"
+                        f" {connector.role} listener of {connector.to}"
+                    ),
+                )
+
+
+def _unconnected(plan: Plan) -> Iterator[Mistake]:
+    first, *others = graph.components(plan.graph())
+    for group in others:
+        kind = "routers" if group[0] in plan.routers else "brokers"
+        rest = f", with {', '.join(group[1:])}," if len(group) > 1 else ""
+        yield (kind, group[0]), f"not connected{rest} to {first[0]}: no chain of `links` leads there"
+
+
+def _uplinks(plan: Plan) -> Iterator[Mistake]:
+    for router in plan.routers.values():
+        if router.router.mode != "edge":
+            continue
+        place = ("routers", router.id)
+        peers = [*dict.fromkeys(c.to or c.host for c in router.connectors if c.role in _BETWEEN_ROUTERS)]
+        peers += [other.id for other in plan.routers.values() for c in other.connectors if c.to == router.id]
+        if len(peers) != 1:
+            yield (
+                place,
+                f"an edge router has one uplink, this one has {len(peers)}: {', '.join(peers) or 'none'}",
+            )
+        for peer in peers:
+            if peer in plan.routers and plan.routers[peer].router.mode == "edge":
+                yield (
+                    place,
+                    f"its link to {peer} leads to another edge router; an uplink leads to an interior one",
+                )
+
+
+def _connectors(plan: Plan) -> Iterator[Mistake]:
+    """Connectors and listeners that are given as they are."""
+    topology = plan.topology
+    known = {*topology.routers, *topology.brokers}
+    for name, router in plan.routers.items():
+        given = router.router.entities.get("connector", ())
+        for number, (attributes, connector) in enumerate(zip(given, router.connectors, strict=False)):
+            place = ("routers", name, "entities", "connector", number)
+            if port_number(attributes) is None:
+                yield place, f"{attributes['port']!r} is not a port"
+            elif connector.to is None and connector.host in known:
+                yield place, (f"{connector.host} has no {connector.role} listener on port {connector.port}")
+            if connector.cost < 1:
+                yield place, "the cost of a connector is a whole number from 1"
+        for number, attributes in enumerate(router.router.entities.get("listener", ())):
+            if not port_number(attributes):
+                yield (
+                    ("routers", name, "entities", "listener", number),
+                    f"{attributes['port']!r} is not a port",
+                )
+
+
+def _given_link_routes(plan: Plan) -> Iterator[Mistake]:
+    """With a prefix that leads to a broker in one direction, either senders or receivers wait in vain."""
+    allowed = PROGRAMS[plan.topology.program].link_routes
+    for name, router in plan.routers.items():
+        directions: dict[tuple[object, ...], dict[str, int]] = defaultdict(dict)
+        for number, given in enumerate(router.router.entities.get("linkRoute", ())):
+            place = ("routers", name, "entities", "linkRoute", number)
+            if not allowed:
+                yield place, f"{plan.topology.program} has no link routes; a link's `queues` are auto-links"
+            what = given.get("prefix") or given.get("pattern")
+            direction = str(given.get("direction") or given.get("dir"))
+            directions[what, given.get("connection"), given.get("containerId")].setdefault(direction, number)
+        for key, found in directions.items():
+            if missing := {"in", "out"} - found.keys():
+                place = ("routers", name, "entities", "linkRoute", min(found.values()))
+                yield place, f"{key[0]} has no link route in the direction {' and '.join(sorted(missing))}"
+
+
+def _addresses(topology: Topology) -> Iterator[Mistake]:
+    seen = set()
+    for number, rule in enumerate(topology.addresses):
+        if rule.matches in seen:
+            yield ("addresses", number), f"{rule.matches[1]} is there twice"
+        seen.add(rule.matches)
+
+
+def _logins(plan: Plan) -> Iterator[Mistake]:
+    """Passwords stand in files, which not every program can read."""
+    program = PROGRAMS[plan.topology.program]
+    for name, profile in plan.topology.sasl.items():
+        dialled = any(c.sasl == name for router in plan.routers.values() for c in router.connectors)
+        if dialled and profile.password_file is not None and not program.login_password_files:
+            yield ("sasl", name), f"connectors of qdrouterd {program.versions} read no password from a file"

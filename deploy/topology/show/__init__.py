@@ -1,0 +1,1 @@
+"""A topology for people: as text and as a picture."""

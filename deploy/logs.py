@@ -46,10 +46,16 @@ class _Json(logging.Formatter):
         return json.dumps(event)
 
 
+def _not_of_py4j(record: logging.LogRecord) -> bool:
+    """Returns False for what py4j logs, by the root logger and with a stack: it raises the same as well."""
+    return "/py4j/" not in record.pathname
+
+
 def setup(level: str = "info", *, as_json: bool = False) -> None:
     """Write Inflight's log to stderr, and that of libraries from level warning on."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Json() if as_json else _Lines())
+    handler.addFilter(_not_of_py4j)
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.getLogger("inflight").setLevel(level.upper())
     # The Kafka client retries by itself, and logs each time as an error, many times a second.

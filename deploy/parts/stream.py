@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 from typing import Any, Final
 
-from py4j.protocol import Py4JError, Py4JNetworkError
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from collectors.config.model import Config
@@ -23,7 +23,7 @@ from deploy.parts.job_settings import job_settings
 from deploy.parts.part import Part, state_problem
 from streaming.spark import job, service
 from streaming.spark.checkpoint import CheckpointError
-from streaming.spark.failures import OutOfMemoryError, UnfitError
+from streaming.spark.failures import OutOfMemoryError, UnfitError, jvm_has_ended
 from streaming.spark.kafka_options import AccessError
 
 _log: Final = logging.getLogger("inflight.stream")
@@ -73,9 +73,14 @@ class StreamPart(Part):
     def _start(self) -> None:
         jars = artifacts.ensure().jars("spark")
         with self._making() as taken:
-            spark = job.session(jars, local_heap=self._heap, master=self._master)
-            taken.callback(_end, spark)
-            self._service, server = service.served(spark, self._settings)
+            try:
+                spark = job.session(jars, local_heap=self._heap, master=self._master)
+                taken.callback(_end, spark)
+                self._service, server = service.served(spark, self._settings)
+            except (Py4JError, ConnectionError) as error:
+                if not jvm_has_ended():
+                    raise
+                raise Problem(_jvm_ended(error)) from None
             taken.callback(server.close)
         self._url = server.url
         self._worker.start()
@@ -91,11 +96,17 @@ class StreamPart(Part):
             self._failure = str(error)
         except OutOfMemoryError as error:
             self.out_of_memory, self._failure = True, str(error)
-        except (Py4JNetworkError, ConnectionError) as error:
-            self._failure = (
-                "Spark's JVM has ended, for the reason it gave above or was killed:"
-                f" {type(error).__name__}; a new start goes on from the checkpoint"
-            )
+        except Exception as error:
+            if not jvm_has_ended():
+                raise
+            self._failure = _jvm_ended(error)
+
+
+def _jvm_ended(error: Exception) -> str:
+    return (
+        f"Spark's JVM has ended, for the reason it gave above or was killed: {type(error).__name__};"
+        " a new start goes on from the checkpoint"
+    )
 
 
 def _end(spark: SparkSession) -> None:

@@ -38,16 +38,25 @@ def is_unfit(said: str) -> bool:
 
 def out_of_memory() -> OutOfMemoryError | None:
     """Returns the error to raise where the JVM has just ended for want of memory."""
+    status = _jvm_status()
+    if status not in _OUT_OF_MEMORY:
+        return None
+    return OutOfMemoryError(f"Spark's JVM was out of memory and ended with status {status}")
+
+
+def jvm_has_ended() -> bool:
+    """Returns whether it has, or is just ending: an error of whatever kind then comes of that."""
+    return _jvm_status() is not None
+
+
+def _jvm_status() -> int | None:
     process = jvm_process()
     if process is None:
         return None
     try:
-        status = process.wait(_ENDING_SECONDS)
+        return int(process.wait(_ENDING_SECONDS))
     except subprocess.TimeoutExpired:
         return None
-    if status not in _OUT_OF_MEMORY:
-        return None
-    return OutOfMemoryError(f"Spark's JVM was out of memory and ended with status {status}")
 
 
 def jvm_process() -> Any:

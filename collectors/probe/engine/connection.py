@@ -164,7 +164,12 @@ class AmqpConnection:
                 f"{peer.url} took the connection, and did not answer AMQP yet: it stands still, or speaks "
                 "something else there"
             )
-        self._proton = ProtonConnection(self._loop, self, self._container, self._links, peer)
+        try:
+            self._proton = ProtonConnection(self._loop, self, self._container, self._links, peer)
+        except Exception as error:  # noqa: BLE001 -- proton raises many kinds; there would be no further attempt
+            sock.close()
+            self._failed(f"{peer.url}: the connection cannot be set up: {error}")
+            return
         self._proton.start(sock)
 
     def _failed(self, reason: str) -> None:

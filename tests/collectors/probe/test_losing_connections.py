@@ -12,8 +12,10 @@ import pytest
 from certificates import Authority
 from helpers import wait_until
 from peers import Between, Evil
+from proton import ProtonException
 from standin_clients import StandIn
 
+from collectors.amqp.options import AmqpOptions
 from collectors.probe.engine import proton_connection, reconnect
 from collectors.probe.measure import clock as clocks
 from collectors.probe.measure import guard
@@ -57,6 +59,26 @@ def test_router_dies_and_another_takes_over(tmp_path: Path, run: Any, *, presett
     ]
     assert any(detached)
     assert measured.prober.senders[0].sender.unsettled == 0
+
+
+def test_a_connection_that_cannot_be_set_up_is_tried_again(
+    router: StandIn, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where proton refuses its settings once the socket is connected, as for files that have just changed."""
+    failed = []
+    prepare = AmqpOptions.prepare
+
+    def at_first_not(self: AmqpOptions, *engine: Any) -> None:
+        if len(failed) < 4:
+            failed.append(self.url)
+            raise ProtonException("made by a test")
+        prepare(self, *engine)
+
+    monkeypatch.setattr(AmqpOptions, "prepare", at_first_not)
+    measured = run(_config(router.port, address="closest/again", rate="100/s"))
+    wait_until(lambda: measured.received > 20, 30, "messages after some attempts")
+    assert len(failed) == 4
+    measured.finish()
 
 
 class _Cutter(Between):

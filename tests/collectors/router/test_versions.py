@@ -209,7 +209,7 @@ def test_a_router_is_upgraded_while_it_is_watched(watch: Callable[..., Any]) -> 
     info = {"router": "QDR.B", "mode": "interior"}
     wait_until(
         lambda: watching.value("router_info", flavour="dispatch", version="1.19.0", **info) == 1,
-        *(5, "the old one"),
+        *(30, "the old one"),
     )
     text = json.dumps(new.capture).replace("SK.", "QDR.")
     new.capture = json.loads(text)
@@ -217,7 +217,7 @@ def test_a_router_is_upgraded_while_it_is_watched(watch: Callable[..., Any]) -> 
     node.script = new
     wait_until(
         lambda: watching.value("router_info", flavour="skupper", version="main", **info) == 1,
-        *(5, "the new one"),
+        *(30, "the new one"),
     )
     (metrics,) = new.rows("QDR.B", "routerMetrics")
     totals = watching.statuses[-1].snapshots["QDR.B"].totals

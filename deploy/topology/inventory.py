@@ -7,8 +7,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from collectors.config.mistakes import Mistake
 from deploy.topology.form import Machine
-from deploy.topology.mistakes import Mistake
 
 ROUTERS: Final = "routers"
 BROKERS: Final = "brokers"

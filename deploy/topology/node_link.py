@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from collectors.config.mistakes import Mistake
 from collectors.config.yaml_lines import Place
 from deploy.topology.form import ENTITY_KINDS
-from deploy.topology.mistakes import Mistake
 
 _MODES: Final = {"inter-router": "interior"}  # the older generator's word
 _RENAMED: Final = {"dir": "direction", "sslprofile": "sslProfile"}

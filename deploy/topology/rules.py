@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
+from collectors.config.mistakes import Mistake, unknown_name
 from deploy.topology import graph
 from deploy.topology.form import Topology
-from deploy.topology.mistakes import Mistake
 from deploy.topology.plan import Plan, given_ports, port_number
 from deploy.topology.programs import PROGRAMS
 
@@ -26,7 +26,7 @@ def references(topology: Topology) -> Iterator[Mistake]:
                 and part.host not in {None, *topology.hosts}
                 and not _is_address(str(part.host))
             ):
-                yield (kind, name, "host"), _unknown("host", str(part.host), topology.hosts)
+                yield (kind, name, "host"), unknown_name("host", str(part.host), topology.hosts)
     yield from _link_ends(topology)
     yield from _path_ends(topology)
 
@@ -42,7 +42,7 @@ def _link_ends(topology: Topology) -> Iterator[Mistake]:
         place = ("links", number)
         for key, name in (("from", link.source), ("to", link.to)):
             if name not in nodes:
-                yield (*place, key), _unknown("router or broker", name, nodes)
+                yield (*place, key), unknown_name("router or broker", name, nodes)
         if link.source == link.to:
             yield place, "leads from a node to itself"
         yield from _profiles(topology, place, link.tls, link.sasl)
@@ -54,22 +54,18 @@ def _path_ends(topology: Topology) -> Iterator[Mistake]:
         for key, ends in (("from", (path.source,)), ("to", path.to)):
             for end in ends:
                 if end not in nodes:
-                    yield ("paths", name, key), _unknown("router or broker", end, nodes)
+                    yield ("paths", name, key), unknown_name("router or broker", end, nodes)
         if path.via is not None and path.via not in topology.brokers:
-            yield ("paths", name, "via"), _unknown("broker", path.via, topology.brokers)
+            yield ("paths", name, "via"), unknown_name("broker", path.via, topology.brokers)
 
 
 def _profiles(
     topology: Topology, place: tuple[str | int, ...], tls: str | None, sasl: str | None
 ) -> Iterator[Mistake]:
     if tls is not None and tls not in topology.tls:
-        yield (*place, "tls"), _unknown("TLS profile", tls, topology.tls)
+        yield (*place, "tls"), unknown_name("TLS profile", tls, topology.tls)
     if sasl is not None and sasl not in topology.sasl:
-        yield (*place, "sasl"), _unknown("SASL profile", sasl, topology.sasl)
-
-
-def _unknown(kind: str, name: str, known: Mapping[str, object]) -> str:
-    return f"no {kind} is called {name!r}; there are: {', '.join(known) or 'none'}"
+        yield (*place, "sasl"), unknown_name("SASL profile", sasl, topology.sasl)
 
 
 def unworkable(plan: Plan) -> Iterator[Mistake]:

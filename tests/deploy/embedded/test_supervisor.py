@@ -143,7 +143,7 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path, supervisor_process: subprocess.Po
     assert left_in(tmp_path) == []
 
 
-def test_the_next_start_ends_what_even_the_guardian_could_not(
+def test_the_next_start_ends_what_even_the_reaper_could_not(
     tmp_path: Path, supervisor_process: subprocess.Popen[str]
 ) -> None:
     """With supervisor and reaper both killed, the next start in that directory clears up first."""

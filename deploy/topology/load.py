@@ -36,7 +36,7 @@ class Network:
 def from_file(
     file: Path, hosts: Path | None = None, program: str | None = None, pick: PickPort | None = None
 ) -> Network:
-    """The network in a file; ConfigError with every mistake. `hosts`: an inventory beside it.
+    """Reads a network from a file, its hosts from the inventory `hosts`; ConfigError tells every mistake.
 
     An inventory alone is a line of its routers. `pick` gives ports instead of counting.
     """
@@ -90,7 +90,7 @@ def from_shape(
     source: Source | None = None,
     pick: PickPort | None = None,
 ) -> Network:
-    """The network of a shape, its hosts from an inventory."""
+    """Makes a network of a shape, its hosts from an inventory; ConfigError tells every mistake."""
     source = source or Source(shape)
     if not routers:
         source.refuse([(("routers",), "needs at least one")])
@@ -101,7 +101,7 @@ def from_shape(
 def made(
     value: Mapping[str, Any], source: Source, hosts: Inventory | None = None, pick: PickPort | None = None
 ) -> Network:
-    """The network of a document; ConfigError with every mistake. `pick` gives ports instead of counting."""
+    """Makes a network of a document; ConfigError tells every mistake. `pick` gives ports."""
     document = dict(value)
     if hosts is not None:
         document.pop("inventory", None)
@@ -119,7 +119,7 @@ def made(
 
 
 def _merged(hosts: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """What the file says of a host goes before what the inventory says."""
+    """Returns the hosts of both; what the file says of a host goes before what the inventory says."""
     both = {
         name: {**hosts[name], **given}
         for name, given in own.items()
@@ -129,7 +129,7 @@ def _merged(hosts: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_inventory(file: Path) -> Inventory:
-    """ConfigError where it is none."""
+    """Reads an inventory; raises ConfigError where the file is none."""
     found = inventory.read(read_text(file))
     if found.mistakes:
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""What a topology's parts say of each other, and is not so; what cannot work."""
+"""Mistakes that only the whole of a topology shows: names that nothing has, and what cannot work."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BETWEEN_ROUTERS = ("inter-router", "edge")
 
 
 def references(topology: Topology) -> Iterator[Mistake]:
-    """Names that nothing has; only without these a plan can be made."""
+    """Yields names that nothing has; a plan can be made only where there are none."""
     for name in topology.routers.keys() & topology.brokers.keys():
         yield ("brokers", name), "a router has this name, too"
     for kind, parts in (("routers", topology.routers), ("brokers", topology.brokers)):
@@ -32,7 +32,7 @@ def references(topology: Topology) -> Iterator[Mistake]:
 
 
 def _is_address(host: str) -> bool:
-    """Rather than the name of a host that `hosts` or the inventory should have."""
+    """Tells an address from the name of a host that `hosts` or the inventory should have."""
     return "." in host or ":" in host or host == "localhost"
 
 
@@ -69,7 +69,7 @@ def _profiles(
 
 
 def unworkable(plan: Plan) -> Iterator[Mistake]:
-    """What real routers and brokers would refuse, or wait for in vain."""
+    """Yields what real routers and brokers would refuse, or wait for in vain."""
     yield from _links(plan.topology)
     yield from _ports(plan)
     yield from _one_listener_for_a_role(plan)
@@ -122,7 +122,7 @@ def _ports(plan: Plan) -> Iterator[Mistake]:
 
 
 def _one_listener_for_a_role(plan: Plan) -> Iterator[Mistake]:
-    """Links that share a listener cannot each have their own TLS."""
+    """Yields links that share a listener, and want other TLS or another login there than the first."""
     numbers = {frozenset({x.source, x.to}): n for n, x in enumerate(plan.topology.links)}
     for router in plan.routers.values():
         for connector in router.connectors:
@@ -170,7 +170,7 @@ def _uplinks(plan: Plan) -> Iterator[Mistake]:
 
 
 def _connectors(plan: Plan) -> Iterator[Mistake]:
-    """Connectors and listeners that are given as they are."""
+    """Yields mistakes in connectors and listeners that are given as they are."""
     topology = plan.topology
     known = {*topology.routers, *topology.brokers}
     for name, router in plan.routers.items():
@@ -192,7 +192,7 @@ def _connectors(plan: Plan) -> Iterator[Mistake]:
 
 
 def _given_link_routes(plan: Plan) -> Iterator[Mistake]:
-    """With a prefix that leads to a broker in one direction, either senders or receivers wait in vain."""
+    """Yields prefixes that lead to a broker in one direction: senders or receivers would wait in vain."""
     allowed = PROGRAMS[plan.topology.program].link_routes
     for name, router in plan.routers.items():
         directions: dict[tuple[object, ...], dict[str, int]] = defaultdict(dict)
@@ -218,7 +218,7 @@ def _addresses(topology: Topology) -> Iterator[Mistake]:
 
 
 def _logins(plan: Plan) -> Iterator[Mistake]:
-    """Passwords stand in files, which not every program can read."""
+    """Yields logins whose password the program cannot read from a file."""
     program = PROGRAMS[plan.topology.program]
     for name, profile in plan.topology.sasl.items():
         dialled = any(c.sasl == name for router in plan.routers.values() for c in router.connectors)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pyspark
 from helpers import free_port, wait_until
 
-from deploy.embedded.supervise.process import Part, Process
+from deploy.embedded.supervise.process import Process, ProcessSpec
 from deploy.embedded.supervise.supervisor import Supervisor
 
 REQUIREMENTS = [
@@ -71,7 +71,7 @@ class Cluster:
         port = free_port()
         self.master = f"spark://{_LOOPBACK}:{port}"
         at_master = ("--host", _LOOPBACK, "--port", str(port), "--webui-port", str(self._page))
-        supervisor.start(self._part("master", "master.Master", *at_master, workers=0))
+        supervisor.start(self._spec("master", "master.Master", *at_master, workers=0))
         self._workers = [
             self._worker(number, workers=number, memory=worker_memory) for number in range(1, workers + 1)
         ]
@@ -83,18 +83,18 @@ class Cluster:
     def mend(self) -> None:
         """Start a killed worker again."""
         wait_until(lambda: len(self._alive()) < len(self._workers), 120, "the master to miss its worker")
-        self._workers[0] = self._supervisor.start(self._workers[0].part)
+        self._workers[0] = self._supervisor.start(self._workers[0].spec)
 
     def _worker(self, number: int, *, workers: int, memory: str) -> Process:
         name = f"worker-{number}"
         size = ("--cores", "1", "--memory", memory)
         where = ("--host", _LOOPBACK, "--webui-port", str(free_port()))
         folder = ("--work-dir", str(self._supervisor.directory(name)))
-        part = self._part(name, "worker.Worker", *size, *where, *folder, self.master, workers=workers)
-        return self._supervisor.start(part)
+        spec = self._spec(name, "worker.Worker", *size, *where, *folder, self.master, workers=workers)
+        return self._supervisor.start(spec)
 
-    def _part(self, name: str, main: str, *arguments: str, workers: int) -> Part:
-        return Part(
+    def _spec(self, name: str, main: str, *arguments: str, workers: int) -> ProcessSpec:
+        return ProcessSpec(
             name=name,
             argv=[SPARK_HOME / "bin" / "spark-class", f"org.apache.spark.deploy.{main}", *arguments],
             ready=lambda: len(self._alive()) == workers,

@@ -82,7 +82,7 @@ def _play_fault(stack: Stack, stopping: threading.Event, shown: _Screen) -> None
 
 def _wait_for_totals(supervisor: Supervisor, stack: Stack) -> audit.Totals:
     """End the probes and wait for the last final rows."""
-    probe = next(process for process in supervisor.parts if process.part.name == "probe")
+    probe = next(process for process in supervisor.processes if process.spec.name == "probe")
     probe.stop()
     bootstrap = stack.network.kafka.bootstrap
     try:

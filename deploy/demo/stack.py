@@ -14,7 +14,7 @@ from deploy.embedded.network import Network
 from deploy.embedded.programs import grafana, prometheus
 from deploy.embedded.programs.stand_in import StandIn
 from deploy.embedded.supervise.ports import LOOPBACK, free_port
-from deploy.embedded.supervise.process import Part, Process
+from deploy.embedded.supervise.process import Process, ProcessSpec
 from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.errors import Problem
 
@@ -84,9 +84,9 @@ class Stack:
             started.result()
 
     def _start(self, name: str) -> None:
-        self._starting.append(self._pool.submit(self._supervisor.start, self._part(name)))
+        self._starting.append(self._pool.submit(self._supervisor.start, self._spec(name)))
 
-    def _part(self, name: str) -> Part:
+    def _spec(self, name: str) -> ProcessSpec:
         argv = [
             sys.executable,
             "-m",
@@ -97,7 +97,7 @@ class Stack:
             "--listen",
             self._listen[name],
         ]
-        return Part(
+        return ProcessSpec(
             name=name,
             argv=argv,
             ready=lambda: bool(http.get(f"{self.url(name)}/-/ready")),

@@ -27,7 +27,7 @@ Operation = Literal["Write", "Read"]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PartRights:
     """The rights that a part of Inflight needs in Kafka: those of deploy/rights/kafka-acls.sh."""
 
     name: str
@@ -35,17 +35,17 @@ class Part:
 
 
 PARTS: Final = (
-    Part("probe", {"Write": (topics.SAMPLES,)}),
-    Part("collect", {"Write": (topics.ROUTER, topics.BROKER)}),
-    Part(
+    PartRights("probe", {"Write": (topics.SAMPLES,)}),
+    PartRights("collect", {"Write": (topics.ROUTER, topics.BROKER)}),
+    PartRights(
         "stream",
         {"Read": (topics.SAMPLES,), "Write": (topics.WINDOWS, topics.LIVE, topics.DEAD_LETTERS)},
     ),
-    Part(
+    PartRights(
         "export",
         {"Read": (topics.WINDOWS, topics.LIVE, topics.EVENTS, topics.ROUTER, topics.BROKER)},
     ),
-    Part("event", {"Write": (topics.EVENTS,)}),
+    PartRights("event", {"Write": (topics.EVENTS,)}),
 )
 
 Right = tuple[Operation, str]

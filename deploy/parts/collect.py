@@ -75,9 +75,9 @@ class _ToKafka:
 
     def __init__(self, config: Config, kafka: Kafka, registry: CollectorRegistry, taken: ExitStack) -> None:
         self._lock = threading.Lock()
-        slot = StateFolder.take(config.state / "collect")
-        taken.callback(slot.release)
-        spool = Spool(slot.folder / "spool", _SPOOL_BYTES)
+        state_folder = StateFolder.take(config.state / "collect")
+        taken.callback(state_folder.release)
+        spool = Spool(state_folder.folder / "spool", _SPOOL_BYTES)
         self.sink: Final = KafkaSink(kafka, spool, lambda key: _TOPICS[key.partition("/")[0]])
         taken.callback(self.sink.close)
         registry.register(SinkMetrics(self.sink, "collect", config.site))

@@ -57,19 +57,19 @@ class ProbePart(Part):
             if make_topics:
                 for topic in create_topics(config.kafka):
                     _log.info("made topic %s", topic)
-            slot = StateFolder.take(config.state / "probe")
-            taken.callback(slot.release)
+            state_folder = StateFolder.take(config.state / "probe")
+            taken.callback(state_folder.release)
             try:
-                slot.claim(ends)
+                state_folder.claim(ends)
             except EndTaken as end:
                 raise Problem(
                     f"{end} is run by another process of this host already; end that one, or choose others by"
                     " --path, --send, --receive or --number"
                 ) from None
             limit = spool_bytes(sending, receiving, config.defaults.spool)
-            self._sink = KafkaSink(config.kafka, Spool(slot.folder / "spool", limit))
+            self._sink = KafkaSink(config.kafka, Spool(state_folder.folder / "spool", limit))
             taken.callback(self._sink.close)
-            journals = slot.folder / "journal"
+            journals = state_folder.folder / "journal"
             recover(journals, self._sink)
             settings = Settings(
                 site=config.site, max_rate=config.defaults.max_rate, journals=journals, numbers=wanted

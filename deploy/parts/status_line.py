@@ -25,7 +25,7 @@ def status_line(part: RunPart) -> str:
 
 
 def _slowest(shown: Sequence[Path]) -> Iterator[str]:
-    """Of the newest final windows, by the 99th percentile where enough messages were received for one."""
+    """Yields the slowest of the newest final windows, by p99 where it has one, else by its maximum."""
     found = []
     for path in shown:
         latency = path.window and path.window["response"]

@@ -129,7 +129,7 @@ class PingResults:
         }
 
     def _rate(self, rows: list[WindowRow]) -> dict[str, float | None] | None:
-        """Messages a second: as asked for, and as delivered from the first arrival to the last."""
+        """Returns messages a second: as asked for, and as delivered from the first arrival to the last."""
         first, last = self._arrived or (0, 0)
         if first == last:
             return None

@@ -60,7 +60,7 @@ def config_text(value: str) -> str:
 
 
 def pattern(value: str) -> str:
-    """The one text there in which `#` is itself."""
+    """A pattern of addresses: the one text of a configuration file in which `#` begins no comment."""
     config_text(value.replace("#", "*"))
     if " " in value:
         raise ValueError(f"a router's configuration cannot hold {value!a}: no blanks in a pattern")
@@ -123,7 +123,7 @@ Count = Annotated[int, Field(ge=1, le=64)]
 Addresses = Annotated[tuple[RouterAddress, ...], BeforeValidator(_several)]
 
 
-class _Part(BaseModel):
+class _Element(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, hide_input_in_errors=True)
 
 
@@ -143,13 +143,13 @@ class TlsProfile(Tls):
 
 
 class Login(Sasl):
-    """Who dials logs in so; the password is read on the host that dials."""
+    """How the dialling side logs in; it reads the password on its own host."""
 
     user: Annotated[str, Field(pattern=_USER)] | None = None
     password_file: HostFile | None = None
 
 
-class Machine(_Part):
+class Machine(_Element):
     """A host as an Ansible inventory has it; no other variables are taken over, as they may hold secrets."""
 
     ansible_host: Host | None = None
@@ -161,8 +161,8 @@ class Machine(_Part):
     ansible_python_interpreter: Annotated[str, Field(pattern=_KEY_FILE)] | None = None
 
 
-class Router(_Part):
-    """Left out, ports are numbered and the host is the inventory's of this name, or this machine."""
+class Router(_Element):
+    """A router. Ports left out are counted; the host is that of its name in `hosts`, or this one."""
 
     host: Host | None = None
     mode: Literal["interior", "edge"] = "interior"
@@ -175,7 +175,7 @@ class Router(_Part):
     entities: dict[EntityKind, tuple[Attributes, ...]] = {}  # written as they are
 
 
-class Broker(_Part):
+class Broker(_Element):
     """An Artemis; `jolokia`, `origin` and `auth` are how Inflight asks it."""
 
     host: Host | None = None
@@ -189,8 +189,8 @@ class Broker(_Part):
     auth: Auth | None = None
 
 
-class Link(_Part):
-    """Between two routers, a router and a broker, or two brokers; `from` dials."""
+class Link(_Element):
+    """A link between two routers, a router and a broker, or two brokers; `from` dials."""
 
     source: NodeName = Field(alias="from")
     to: NodeName
@@ -203,7 +203,7 @@ class Link(_Part):
     sasl: Name | None = None
 
 
-class AddressRule(_Part):
+class AddressRule(_Element):
     """How routers distribute what is sent to an address."""
 
     prefix: RouterAddress | None = None
@@ -237,14 +237,14 @@ class Talk(PathConfig):
 
     @property
     def written(self) -> dict[str, Any]:
-        """As it stands in the file, with units."""
+        """Returns the path as a file has it, with units."""
         return self._written
 
 
 MULTICAST: Final = AddressRule(prefix="multicast", distribution="multicast")
 
 
-class Topology(_Part):
+class Topology(_Element):
     """The whole file."""
 
     version: Literal[1]
@@ -261,7 +261,7 @@ class Topology(_Part):
     paths: dict[Name, Talk] = {}
 
     def placed(self, address: Callable[[str], str]) -> Topology:
-        """The same network with each router and broker at another address, its ports to be numbered anew."""
+        """Returns the same network with other addresses of its parts, and ports to be counted anew."""
         nowhere: dict[str, Any] = {"host": None, "port": None}
         unnumbered = {**nowhere, "mesh_port": None, "edge_port": None}
         return self.model_copy(
@@ -275,12 +275,12 @@ class Topology(_Part):
         )
 
     def machine(self, node: str) -> str:
-        """The name of the host that a router or broker runs on, in the inventory or for itself."""
+        """Returns the host of a router or broker: as given, that of its name in `hosts`, or this one."""
         given = self.routers[node].host if node in self.routers else self.brokers[node].host
         return given or (node if node in self.hosts else LOOPBACK)
 
     def address(self, name: str) -> str:
-        """Where a host, or what runs on it, is reached."""
+        """Returns the address of a host, or of the one that a router or broker runs on."""
         if name in self.routers or name in self.brokers:
             name = self.machine(name)
         found = self.hosts.get(name)

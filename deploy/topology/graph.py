@@ -9,7 +9,7 @@ Graph = Mapping[str, Mapping[str, int]]  # node → neighbour → cost
 
 
 def graph(nodes: Iterable[str], links: Iterable[tuple[str, str, int]]) -> dict[str, dict[str, int]]:
-    """Links have no direction; of several between two nodes the cheapest counts."""
+    """Makes a graph of links without direction; of several between two nodes the cheapest counts."""
     found: dict[str, dict[str, int]] = {node: {} for node in nodes}
     for one, other, cost in links:
         for here, there in ((one, other), (other, one)):

@@ -7,8 +7,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from collectors.config.mistakes import Mistake
 from deploy.topology.form import Machine
-from deploy.topology.mistakes import Mistake
 
 ROUTERS: Final = "routers"
 BROKERS: Final = "brokers"
@@ -26,7 +26,7 @@ class Inventory:
     mistakes: list[tuple[int, Mistake]] = field(default_factory=list)
 
     def members(self, group: str) -> list[str]:
-        """Its hosts, and those of the groups below it."""
+        """Returns the hosts of a group and of the groups below it."""
         return list(dict.fromkeys(self._members(group, set())))
 
     def _members(self, group: str, seen: set[str]) -> list[str]:
@@ -38,7 +38,7 @@ class Inventory:
 
 
 def read(text: str) -> Inventory:
-    """The inventory, with what was not understood in its `mistakes`."""
+    """Reads an inventory; what was not understood is in its `mistakes`."""
     found = Inventory()
     section = "ungrouped"
     variables: list[tuple[str, dict[str, Any]]] = []
@@ -61,7 +61,7 @@ def read(text: str) -> Inventory:
 
 
 def _take(found: Inventory, section: str, line: str, number: int) -> str | None:
-    """Why not."""
+    """Takes in a line of hosts; returns the reason where it cannot be understood."""
     try:
         name, *rest = shlex.split(line, comments=True)
     except ValueError:

@@ -9,16 +9,16 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from collectors.config.load import ConfigError
+from collectors.config.load import ConfigError, read_text
+from collectors.config.mistakes import Mistake, of_validation
 from collectors.config.yaml_lines import Place, YamlFile, YamlMistake
 from deploy.topology import inventory, node_link, plan, rules, shapes
 from deploy.topology.form import Topology
 from deploy.topology.inventory import Inventory
-from deploy.topology.mistakes import Mistake, Source, of_validation
+from deploy.topology.mistakes import Source
 from deploy.topology.plan import PickPort, Plan
 
 _YAML: Final = (".yaml", ".yml", ".json")
-_LONGEST: Final = 16 << 20  # bytes
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Network:
 def from_file(
     file: Path, hosts: Path | None = None, program: str | None = None, pick: PickPort | None = None
 ) -> Network:
-    """The network in a file; ConfigError with every mistake. `hosts`: an inventory beside it.
+    """Reads a network from a file, its hosts from the inventory `hosts`; ConfigError tells every mistake.
 
     An inventory alone is a line of its routers. `pick` gives ports instead of counting.
     """
@@ -52,7 +52,7 @@ def from_file(
             pick,
         )
     try:
-        document = YamlFile(_text(file))
+        document = YamlFile(read_text(file))
     except YamlMistake as mistake:
         raise ConfigError([f"{file}:{mistake.line}: {mistake.reason}"]) from None
     twice = zip(document.duplicate_lines, document.duplicates, strict=True)
@@ -90,7 +90,7 @@ def from_shape(
     source: Source | None = None,
     pick: PickPort | None = None,
 ) -> Network:
-    """The network of a shape, its hosts from an inventory."""
+    """Makes a network of a shape, its hosts from an inventory; ConfigError tells every mistake."""
     source = source or Source(shape)
     if not routers:
         source.refuse([(("routers",), "needs at least one")])
@@ -101,7 +101,7 @@ def from_shape(
 def made(
     value: Mapping[str, Any], source: Source, hosts: Inventory | None = None, pick: PickPort | None = None
 ) -> Network:
-    """The network of a document; ConfigError with every mistake. `pick` gives ports instead of counting."""
+    """Makes a network of a document; ConfigError tells every mistake. `pick` gives ports."""
     document = dict(value)
     if hosts is not None:
         document.pop("inventory", None)
@@ -119,7 +119,7 @@ def made(
 
 
 def _merged(hosts: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """What the file says of a host goes before what the inventory says."""
+    """Returns the hosts of both; what the file says of a host goes before what the inventory says."""
     both = {
         name: {**hosts[name], **given}
         for name, given in own.items()
@@ -129,8 +129,8 @@ def _merged(hosts: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_inventory(file: Path) -> Inventory:
-    """ConfigError where it is none."""
-    found = inventory.read(_text(file))
+    """Reads an inventory; raises ConfigError where the file is none."""
+    found = inventory.read(read_text(file))
     if found.mistakes:
         raise ConfigError(
             [f"{file}:{line}: {'.'.join(map(str, place))}: {why}" for line, (place, why) in found.mistakes]
@@ -161,16 +161,3 @@ def _lines(found: Inventory) -> Any:
 def _name(file: Path) -> str:
     kept = "".join(c if c.isascii() and (c.isalnum() or c in "._") else "-" for c in file.stem).strip("-._")
     return kept.replace("--", "-")[:63] or "mesh"
-
-
-def _text(file: Path) -> str:
-    try:
-        with file.open("rb") as opened:
-            data = opened.read(_LONGEST + 1)
-        if len(data) > _LONGEST:
-            raise ConfigError([f"{file}: is longer than {_LONGEST >> 20} MiB"])
-        return data.decode()
-    except OSError as error:
-        raise ConfigError([f"{file}: cannot be read: {error.strerror}"]) from None
-    except UnicodeDecodeError:
-        raise ConfigError([f"{file}: is not UTF-8 text"]) from None

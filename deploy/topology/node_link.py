@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from collectors.config.mistakes import Mistake
 from collectors.config.yaml_lines import Place
 from deploy.topology.form import ENTITY_KINDS
-from deploy.topology.mistakes import Mistake
 
 _MODES: Final = {"inter-router": "interior"}  # the older generator's word
 _RENAMED: Final = {"dir": "direction", "sslprofile": "sslProfile"}
@@ -30,7 +30,10 @@ def is_node_link(value: object) -> bool:
 
 
 def convert(value: Mapping[str, Any], name: str) -> Converted:
-    """A broker gets a queue `inflight.NAME`; routers linked to it lead there by link routes, as they did."""
+    """Returns the graph as a document of the form.
+
+    Each broker gets a queue `inflight.NAME`, to which its routers lead by link routes, as they did.
+    """
     document: dict[str, Any] = {"version": 1, "name": name, "routers": {}, "brokers": {}, "links": []}
     found = Converted(document)
     order: list[str] = []
@@ -46,7 +49,7 @@ def convert(value: Mapping[str, Any], name: str) -> Converted:
 
 
 def _node(found: Converted, place: Place, node: object) -> str:
-    """Its name."""
+    """Takes in a node; returns its name."""
     if not isinstance(node, dict) or "id" not in node or str(node.get("type")) not in {"router", "broker"}:
         found.mistakes.append((place, "a node has an `id`, and a `type`: router or broker"))
         return ""
@@ -98,7 +101,7 @@ def _link(found: Converted, place: Place, link: object, order: list[str]) -> Non
 
 
 def _end(value: object, order: list[str]) -> str:
-    """A node by its id, or by its number in the list, as older versions of networkx write it."""
+    """Returns the name of a node, which older versions of networkx give by its number in the list."""
     if isinstance(value, int) and str(value) not in order and 0 <= value < len(order):
         return order[value]
     return str(value)

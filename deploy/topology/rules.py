@@ -1,13 +1,13 @@
-"""What a topology's parts say of each other, and is not so; what cannot work."""
+"""Mistakes that only the whole of a topology shows: names that nothing has, and what cannot work."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
+from collectors.config.mistakes import Mistake, unknown_name
 from deploy.topology import graph
 from deploy.topology.form import Topology
-from deploy.topology.mistakes import Mistake
 from deploy.topology.plan import Plan, given_ports, port_number
 from deploy.topology.programs import PROGRAMS
 
@@ -15,7 +15,7 @@ _BETWEEN_ROUTERS = ("inter-router", "edge")
 
 
 def references(topology: Topology) -> Iterator[Mistake]:
-    """Names that nothing has; only without these a plan can be made."""
+    """Yields names that nothing has; a plan can be made only where there are none."""
     for name in topology.routers.keys() & topology.brokers.keys():
         yield ("brokers", name), "a router has this name, too"
     for kind, parts in (("routers", topology.routers), ("brokers", topology.brokers)):
@@ -26,13 +26,13 @@ def references(topology: Topology) -> Iterator[Mistake]:
                 and part.host not in {None, *topology.hosts}
                 and not _is_address(str(part.host))
             ):
-                yield (kind, name, "host"), _unknown("host", str(part.host), topology.hosts)
+                yield (kind, name, "host"), unknown_name("host", str(part.host), topology.hosts)
     yield from _link_ends(topology)
     yield from _path_ends(topology)
 
 
 def _is_address(host: str) -> bool:
-    """Rather than the name of a host that `hosts` or the inventory should have."""
+    """Tells an address from the name of a host that `hosts` or the inventory should have."""
     return "." in host or ":" in host or host == "localhost"
 
 
@@ -42,7 +42,7 @@ def _link_ends(topology: Topology) -> Iterator[Mistake]:
         place = ("links", number)
         for key, name in (("from", link.source), ("to", link.to)):
             if name not in nodes:
-                yield (*place, key), _unknown("router or broker", name, nodes)
+                yield (*place, key), unknown_name("router or broker", name, nodes)
         if link.source == link.to:
             yield place, "leads from a node to itself"
         yield from _profiles(topology, place, link.tls, link.sasl)
@@ -54,26 +54,22 @@ def _path_ends(topology: Topology) -> Iterator[Mistake]:
         for key, ends in (("from", (path.source,)), ("to", path.to)):
             for end in ends:
                 if end not in nodes:
-                    yield ("paths", name, key), _unknown("router or broker", end, nodes)
+                    yield ("paths", name, key), unknown_name("router or broker", end, nodes)
         if path.via is not None and path.via not in topology.brokers:
-            yield ("paths", name, "via"), _unknown("broker", path.via, topology.brokers)
+            yield ("paths", name, "via"), unknown_name("broker", path.via, topology.brokers)
 
 
 def _profiles(
     topology: Topology, place: tuple[str | int, ...], tls: str | None, sasl: str | None
 ) -> Iterator[Mistake]:
     if tls is not None and tls not in topology.tls:
-        yield (*place, "tls"), _unknown("TLS profile", tls, topology.tls)
+        yield (*place, "tls"), unknown_name("TLS profile", tls, topology.tls)
     if sasl is not None and sasl not in topology.sasl:
-        yield (*place, "sasl"), _unknown("SASL profile", sasl, topology.sasl)
-
-
-def _unknown(kind: str, name: str, known: Mapping[str, object]) -> str:
-    return f"no {kind} is called {name!r}; there are: {', '.join(known) or 'none'}"
+        yield (*place, "sasl"), unknown_name("SASL profile", sasl, topology.sasl)
 
 
 def unworkable(plan: Plan) -> Iterator[Mistake]:
-    """What real routers and brokers would refuse, or wait for in vain."""
+    """Yields what real routers and brokers would refuse, or wait for in vain."""
     yield from _links(plan.topology)
     yield from _ports(plan)
     yield from _one_listener_for_a_role(plan)
@@ -126,7 +122,7 @@ def _ports(plan: Plan) -> Iterator[Mistake]:
 
 
 def _one_listener_for_a_role(plan: Plan) -> Iterator[Mistake]:
-    """Links that share a listener cannot each have their own TLS."""
+    """Yields links that share a listener, and want other TLS or another login there than the first."""
     numbers = {frozenset({x.source, x.to}): n for n, x in enumerate(plan.topology.links)}
     for router in plan.routers.values():
         for connector in router.connectors:
@@ -174,7 +170,7 @@ def _uplinks(plan: Plan) -> Iterator[Mistake]:
 
 
 def _connectors(plan: Plan) -> Iterator[Mistake]:
-    """Connectors and listeners that are given as they are."""
+    """Yields mistakes in connectors and listeners that are given as they are."""
     topology = plan.topology
     known = {*topology.routers, *topology.brokers}
     for name, router in plan.routers.items():
@@ -196,7 +192,7 @@ def _connectors(plan: Plan) -> Iterator[Mistake]:
 
 
 def _given_link_routes(plan: Plan) -> Iterator[Mistake]:
-    """With a prefix that leads to a broker in one direction, either senders or receivers wait in vain."""
+    """Yields prefixes that lead to a broker in one direction: senders or receivers would wait in vain."""
     allowed = PROGRAMS[plan.topology.program].link_routes
     for name, router in plan.routers.items():
         directions: dict[tuple[object, ...], dict[str, int]] = defaultdict(dict)
@@ -222,7 +218,7 @@ def _addresses(topology: Topology) -> Iterator[Mistake]:
 
 
 def _logins(plan: Plan) -> Iterator[Mistake]:
-    """Passwords stand in files, which not every program can read."""
+    """Yields logins whose password the program cannot read from a file."""
     program = PROGRAMS[plan.topology.program]
     for name, profile in plan.topology.sasl.items():
         dialled = any(c.sasl == name for router in plan.routers.values() for c in router.connectors)

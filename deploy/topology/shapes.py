@@ -11,7 +11,7 @@ MOST_ROUTERS: Final = 128  # a mesh of real routers has no more
 
 
 def names(count: int) -> list[str]:
-    """A, B, C …, or R01, R02 … where there are not letters enough."""
+    """Returns A, B, C …, or R01, R02 … where there are not letters enough."""
     if count <= len(string.ascii_uppercase):
         return list(string.ascii_uppercase[:count])
     width = len(str(count))

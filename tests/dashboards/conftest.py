@@ -1,4 +1,4 @@
-"""A real Grafana over a real Prometheus, and a token for it."""
+"""The live page in a real Chromium; a real Grafana over a real Prometheus, and a token for it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from browser import Browser, Page
 from helpers import missing
+from made_exporter import Served
 from running import Running
 
 import dashboards
@@ -38,3 +40,24 @@ def running(grafana_home: None, tmp_path_factory: pytest.TempPathFactory) -> Ite
         account = ask("/serviceaccounts", {"name": "inflight", "role": "Admin"})
         token_file.write_text(ask(f"/serviceaccounts/{account['id']}/tokens", {"name": "one"})["key"] + "\n")
         yield Running(shown.url, server.url, token_file)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with Browser(tmp_path_factory.mktemp("chromium")) as running:
+        yield running
+
+
+@pytest.fixture
+def served() -> Iterator[Served]:
+    made = Served()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def page(browser: Browser, served: Served) -> Iterator[Page]:
+    opened = browser.page(served.url)
+    opened.wait("document.querySelector('#paths tbody tr')", "the table")
+    yield opened
+    opened.close()

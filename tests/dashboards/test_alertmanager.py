@@ -18,7 +18,7 @@ from rule_cases_more import BROKERS, MONITOR
 import dashboards
 from deploy.embedded import http
 from deploy.embedded.supervise.ports import LOOPBACK
-from deploy.embedded.supervise.process import Part
+from deploy.embedded.supervise.process import ProcessSpec
 from deploy.embedded.supervise.supervisor import Supervisor
 
 EXAMPLE = Path(dashboards.__file__).parent / "alertmanager.example.yml"
@@ -45,7 +45,7 @@ def alertmanager(tmp_path: Path) -> Iterator[str]:
     """Its address; it has the example, and nobody listens where that sends to."""
     program = _program("alertmanager", "prometheus-alertmanager")  # the second is Debian's
     address = f"{LOOPBACK}:{free_port()}"
-    part = Part(
+    spec = ProcessSpec(
         name="alertmanager",
         argv=[
             program,
@@ -58,7 +58,7 @@ def alertmanager(tmp_path: Path) -> Iterator[str]:
         cwd=tmp_path,
     )
     with Supervisor(tmp_path / "state") as supervisor:
-        supervisor.start(part)
+        supervisor.start(spec)
         yield f"http://{address}"
 
 

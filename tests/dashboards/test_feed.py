@@ -8,7 +8,6 @@ import json
 import socket
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
 from typing import Any
 
 import made_exporter
@@ -38,13 +37,6 @@ STATES = st.fixed_dictionaries(
         ),
     }
 )
-
-
-@pytest.fixture
-def served() -> Iterator[Served]:
-    made = Served()
-    yield made
-    made.close()
 
 
 @given(before=STATES, now=STATES)

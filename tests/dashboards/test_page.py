@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,27 +18,6 @@ pytestmark = pytest.mark.slow
 HOSTILE = "<img src=x onerror=\"document.title='owned'\">"
 RULES = sorted((Path(dashboards.__file__).parent / "rules").rglob("*.rules.yml"))
 ROW = "document.querySelector('tr[data-path=\"{}\"]')"
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with Browser(tmp_path_factory.mktemp("chromium")) as running:
-        yield running
-
-
-@pytest.fixture
-def served() -> Iterator[Served]:
-    made = Served()
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def page(browser: Browser, served: Served) -> Iterator[Page]:
-    opened = browser.page(served.url)
-    opened.wait("document.querySelector('#paths tbody tr')", "the table")
-    yield opened
-    opened.close()
 
 
 def row(name: str = "east-west") -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from importlib import resources
 from typing import get_args
 
@@ -16,27 +15,6 @@ from dashboards.terminal.table import STYLES
 from streaming.states import BY_WORD, Colour
 
 ROW = "document.querySelector('tr[data-path=\"east-west\"]')"
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with Browser(tmp_path_factory.mktemp("chromium")) as running:
-        yield running
-
-
-@pytest.fixture
-def served() -> Iterator[Served]:
-    made = Served()
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def page(browser: Browser, served: Served) -> Iterator[Page]:
-    opened = browser.page(served.url)
-    opened.wait("document.querySelector('#paths tbody tr')", "the table")
-    yield opened
-    opened.close()
 
 
 def test_the_page_knows_no_state_but_those_it_is_told() -> None:
@@ -57,6 +35,7 @@ def test_each_colour_of_the_table_has_a_style() -> None:
         assert colour in STYLES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [400, 1000, 1300, 1600])
 def test_words_do_not_break_while_there_is_room(browser: Browser, served: Served, width: int) -> None:
     """Names, states and heads of columns stay whole, and nothing is wider than the page."""
@@ -87,6 +66,7 @@ def test_words_do_not_break_while_there_is_room(browser: Browser, served: Served
     page.close()
 
 
+@pytest.mark.slow
 def test_budgets_in_words(page: Page, served: Served) -> None:
     """What is left in per cent, or how often it is used up and since when, in the table and the details."""
     cell = f"{ROW}.querySelectorAll('data')[9].innerText"

@@ -5,11 +5,9 @@ from __future__ import annotations
 import io
 import json
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from browser import Browser
 from helpers import missing, wait_until
 from live_queries import ask_now
@@ -60,13 +58,6 @@ def put_all(served: Served) -> None:
     for name, path in served.exporter.paths.items():
         if path.seen_ns is not None:  # as long as the test lasts, or since a minute
             path.seen_ns += -60 * SECOND if name == "is-silent" else 600 * SECOND
-
-
-@pytest.fixture
-def served() -> Iterator[Served]:
-    made = Served()
-    yield made
-    made.close()
 
 
 def on_the_page(served: Served, profile: Path) -> dict[str, str]:

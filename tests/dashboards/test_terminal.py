@@ -35,13 +35,6 @@ from streaming.wording import duration
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def served() -> Iterator[Served]:
-    made = Served()
-    yield made
-    made.close()
-
-
 def printed(state: dict[str, Any], width: int = 80, options: TableOptions | None = None) -> list[str]:
     console = Console(width=width, force_terminal=False, color_system=None, record=True, file=io.StringIO())
     console.print(screen(state, width, options))

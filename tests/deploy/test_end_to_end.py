@@ -82,6 +82,6 @@ def test_every_part_ends_when_asked(stack: Stack) -> None:
     """SIGTERM ends each of Inflight's own parts by itself, with status 0; after that there is no test."""
     supervisor = stack._supervisor  # noqa: SLF001 -- the test asks of processes, not of the stack
     for name in ("probe", "collect", "stream", "export"):
-        process = next(found for found in supervisor.parts if found.part.name == name)
+        process = next(found for found in supervisor.processes if found.spec.name == name)
         process._popen.terminate()  # noqa: SLF001 -- without the kill that `stop` falls back to
         assert process._popen.wait(timeout=10) == 0, f"{name}: {Path(process.log).read_text()[-500:]}"  # noqa: SLF001

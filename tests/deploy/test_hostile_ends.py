@@ -7,7 +7,6 @@ import logging
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -105,13 +104,6 @@ def test_a_probe_whose_port_is_taken_leaves_nothing_behind(config: Path) -> None
     assert status == 2
     assert "cannot listen on" in said
     assert not (config.parent / "state").exists()
-
-
-@pytest.fixture
-def router(tmp_path: Path) -> Iterator[StandIn]:
-    running = StandIn(tmp_path, "R")
-    yield running
-    running.stop()
 
 
 @pytest.mark.parametrize("option", ["--hdr-log", "--rate-log", "--samples"])

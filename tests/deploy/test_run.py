@@ -24,13 +24,6 @@ from deploy.embedded import http
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def router(tmp_path: Path) -> Iterator[StandIn]:
-    running = StandIn(tmp_path, "R")
-    yield running
-    running.stop()
-
-
 def test_from_probes_to_metrics(router: StandIn, tmp_path: Path) -> None:
     """Every message sent is at /metrics, in the class it belongs to; SIGTERM ends it cleanly."""
     router.tell(kind="drop", address="closest/run-lossy", count=4)

@@ -31,7 +31,7 @@ from deploy.embedded import http
 from deploy.embedded.network import Network
 from deploy.embedded.supervise import orphans
 from deploy.embedded.supervise.ports import LOOPBACK, free_port
-from deploy.embedded.supervise.process import Part, Process
+from deploy.embedded.supervise.process import Process, ProcessSpec
 from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.errors import Problem
 
@@ -73,7 +73,7 @@ class Soaked:
             self.start(name)
 
     def process(self, name: str) -> Process:
-        return next(found for found in self._supervisor.parts if found.part.name == name)
+        return next(found for found in self._supervisor.processes if found.spec.name == name)
 
     def processes(self, name: str) -> list[int]:
         """Return the pids of a part and of all that it has started."""
@@ -91,7 +91,7 @@ class Soaked:
             self.network.routers[name.removeprefix("router-")].start()
             self.network.wait_connected(60)
         else:
-            self._supervisor.start(self._part(name))
+            self._supervisor.start(self._spec(name))
 
     def end(self, name: str) -> None:
         self.process(name).stop(30)
@@ -99,7 +99,7 @@ class Soaked:
     def url(self, name: str) -> str:
         return f"http://{self._listen[name]}"
 
-    def _part(self, name: str) -> Part:
+    def _spec(self, name: str) -> ProcessSpec:
         words = _ROLES.get(name, (name,))
         argv = [
             sys.executable,
@@ -112,7 +112,7 @@ class Soaked:
             self._listen[name],
         ]
         # Any answer will do: readiness is not what a soak looks at.
-        return Part(name, argv, lambda: bool(http.get(f"{self.url(name)}/-/healthy")), _READY_SECONDS)
+        return ProcessSpec(name, argv, lambda: bool(http.get(f"{self.url(name)}/-/healthy")), _READY_SECONDS)
 
 
 def _session(pid: int) -> int:

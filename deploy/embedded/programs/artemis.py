@@ -12,7 +12,7 @@ from deploy.embedded.programs import artemis_security, java
 from deploy.embedded.programs.security import Security
 from deploy.embedded.supervise import password_files
 from deploy.embedded.supervise.ports import LOOPBACK, accepts, free_port
-from deploy.embedded.supervise.process import Part
+from deploy.embedded.supervise.process import ProcessSpec
 from deploy.embedded.supervise.service import Service
 from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.jvm import artifacts
@@ -194,14 +194,14 @@ class Artemis(Service):
             )
         )
 
-    def _part(self) -> Part:
+    def _spec(self) -> ProcessSpec:
         options = (
             [f"-Djava.security.auth.login.config={self._directory / 'login.config'}"]
             if self._security
             else []
         )
         agent = artifacts.ensure().jars("jolokia")[0]
-        return Part(
+        return ProcessSpec(
             name=self.name,
             argv=java.command(
                 "artemis",

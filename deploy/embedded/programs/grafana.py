@@ -12,7 +12,7 @@ import yaml
 from deploy.embedded import http
 from deploy.embedded.supervise import password_files
 from deploy.embedded.supervise.ports import LOOPBACK, free_port
-from deploy.embedded.supervise.process import Part
+from deploy.embedded.supervise.process import ProcessSpec
 from deploy.embedded.supervise.service import Service
 from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.errors import Problem
@@ -110,7 +110,7 @@ class Grafana(Service):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(yaml.safe_dump(content, sort_keys=False))
 
-    def _part(self) -> Part:
+    def _spec(self) -> ProcessSpec:
         found = installation()
         if found is None:
             raise Problem(f"no Grafana found: put `grafana` on the PATH, or its home directory in ${PROGRAM}")
@@ -132,7 +132,7 @@ class Grafana(Service):
             "log.level": "warn",
         }
         overrides = [f"cfg:{key}={value}" for key, value in settings.items()]
-        return Part(
+        return ProcessSpec(
             name="grafana",
             argv=[program, "server", "--homepath", home, *overrides],
             ready=lambda: "ok" in http.get(f"{self.url}/api/health"),

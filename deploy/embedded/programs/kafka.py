@@ -16,7 +16,7 @@ from deploy.embedded.programs import java
 from deploy.embedded.programs.security import Security
 from deploy.embedded.supervise import password_files
 from deploy.embedded.supervise.ports import LOOPBACK, accepts, free_port
-from deploy.embedded.supervise.process import Part
+from deploy.embedded.supervise.process import ProcessSpec
 from deploy.embedded.supervise.service import Service
 from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.errors import Problem
@@ -146,10 +146,10 @@ class Kafka(Service):
             ),
         }
 
-    def _part(self) -> Part:
+    def _spec(self) -> ProcessSpec:
         if not (self._directory / "data" / "meta.properties").exists():
             self._format()
-        return Part(
+        return ProcessSpec(
             name=self._name,
             argv=java.command("kafka", "kafka.Kafka", self._config, heap_mib=_HEAP_MIB),
             ready=self._ready,

@@ -10,7 +10,7 @@ import yaml
 
 from deploy.embedded import http
 from deploy.embedded.supervise.ports import LOOPBACK, free_port
-from deploy.embedded.supervise.process import Part
+from deploy.embedded.supervise.process import ProcessSpec
 from deploy.embedded.supervise.service import Service
 from deploy.embedded.supervise.supervisor import Supervisor
 
@@ -43,8 +43,8 @@ class Prometheus(Service):
     def url(self) -> str:
         return f"http://{self._address}"
 
-    def _part(self) -> Part:
-        return Part(
+    def _spec(self) -> ProcessSpec:
+        return ProcessSpec(
             name="prometheus",
             argv=[
                 program() or "prometheus",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from deploy.embedded.programs import router_management
 from deploy.embedded.programs.router_config import PROGRAMS, Program, RouterSpec, configuration
-from deploy.embedded.supervise.process import Part
+from deploy.embedded.supervise.process import ProcessSpec
 from deploy.embedded.supervise.service import Service
 from deploy.embedded.supervise.supervisor import Supervisor
 
@@ -53,8 +53,8 @@ class Router(Service):
     @abstractmethod
     def _argv(self) -> list[str | Path]: ...
 
-    def _part(self) -> Part:
-        return Part(
+    def _spec(self) -> ProcessSpec:
+        return ProcessSpec(
             name=f"router-{self.spec.id}",
             argv=self._argv(),
             ready=lambda: bool(self.nodes()),

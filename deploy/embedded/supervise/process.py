@@ -20,7 +20,7 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 @dataclass(frozen=True)
-class Part:
+class ProcessSpec:
     """What to start, and how to know that it is ready; if `ready` raises, it is not."""
 
     name: str
@@ -32,15 +32,15 @@ class Part:
     stop_seconds: float = 6.0
 
 
-class Interrupted(Exception):  # noqa: N818 -- not an error: someone asked for the end while a part was starting
+class Interrupted(Exception):  # noqa: N818 -- not an error: someone asked for the end while a process was starting
     """A start was given up because the supervisor is asked to stop."""
 
 
 class Process:
     """A started part. `stop` and `kill` may be called at any time, also when it has ended."""
 
-    def __init__(self, part: Part, *, log: Path, mark: str) -> None:
-        self.part = part
+    def __init__(self, spec: ProcessSpec, *, log: Path, mark: str) -> None:
+        self.spec = spec
         self.log = log
         self._mark = mark
         self._asked_to_end = False
@@ -48,18 +48,18 @@ class Process:
         self._log_start_bytes = log.stat().st_size if log.exists() else 0
         with log.open("ab") as out:
             try:
-                # A session of its own: Ctrl-C must reach only the supervisor, which ends parts in order.
+                # A session of its own: Ctrl-C must reach only the supervisor, which ends processes in order.
                 self._popen = subprocess.Popen(
-                    [str(a) for a in part.argv],
+                    [str(a) for a in spec.argv],
                     stdin=subprocess.DEVNULL,
                     stdout=out,
                     stderr=subprocess.STDOUT,
-                    env={**os.environ, **part.env, orphans.MARK: mark},
-                    cwd=part.cwd,
+                    env={**os.environ, **spec.env, orphans.MARK: mark},
+                    cwd=spec.cwd,
                     start_new_session=True,
                 )
             except OSError as e:
-                raise Problem(f"could not start {part.name}: {e.strerror}: {part.argv[0]}") from e
+                raise Problem(f"could not start {spec.name}: {e.strerror}: {spec.argv[0]}") from e
 
     @property
     def pid(self) -> int:
@@ -70,46 +70,46 @@ class Process:
         return self._popen.poll() is None
 
     def check(self) -> None:
-        """Raise `Problem`, with the end of its log, if the part ended without being asked to."""
+        """Raise `Problem`, with the end of its log, if the process ended without being asked to."""
         if (status := self._popen.poll()) is not None and not self._asked_to_end:
-            raise Problem(f"{self.part.name} ended unasked with {_status(status)}. {self._log_end()}")
+            raise Problem(f"{self.spec.name} ended unasked with {_status(status)}. {self._log_end()}")
 
     def wait_ready(self, *, stopping: Callable[[], bool] = lambda: False) -> None:
-        """Return when the part is ready; raise `Problem` with the end of its log if it will not be."""
-        deadline = time.monotonic() + self.part.timeout_seconds
+        """Return when the process is ready; raise `Problem` with the end of its log if it will not be."""
+        deadline = time.monotonic() + self.spec.timeout_seconds
         reason = "its readiness check said no"
         while True:
             if (status := self._popen.poll()) is not None:
                 raise Problem(self._failure(f"ended with {_status(status)}"))
             if stopping():
-                raise Interrupted(self.part.name)
+                raise Interrupted(self.spec.name)
             try:
-                if self.part.ready():
+                if self.spec.ready():
                     return
-            except Exception as e:  # noqa: BLE001 -- whatever a part that is starting up answers, it is not ready
+            except Exception as e:  # noqa: BLE001 -- whatever a process that is starting up answers, it is not ready
                 reason = f"{type(e).__name__}: {e}"
             if time.monotonic() > deadline:
-                raise Problem(self._failure(f"not ready after {self.part.timeout_seconds:g} s ({reason})"))
+                raise Problem(self._failure(f"not ready after {self.spec.timeout_seconds:g} s ({reason})"))
             time.sleep(_POLL_SECONDS)
 
     def ask_to_end(self) -> None:
-        """Send SIGTERM and return: `stop` without its wait, for ending several parts at once."""
+        """Send SIGTERM and return: `stop` without its wait, for ending several processes at once."""
         self._asked_to_end = True
         self._popen.terminate()
 
     def stop(self, within_seconds: float | None = None) -> None:
-        """Ask the part to end, and kill it if it has not within the time."""
+        """Ask the process to end, and kill it if it has not within the time."""
         if self.alive:
             if not self._asked_to_end:
                 self.ask_to_end()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._popen.wait(
-                    self.part.stop_seconds if within_seconds is None else max(within_seconds, 0.0)
+                    self.spec.stop_seconds if within_seconds is None else max(within_seconds, 0.0)
                 )
         self.kill()
 
     def kill(self) -> None:
-        """Kill the part and the processes that it has started."""
+        """Kill the process and the processes that it has started."""
         self._asked_to_end = True
         for pid in self._session():
             with contextlib.suppress(ProcessLookupError):
@@ -117,18 +117,18 @@ class Process:
         self._popen.wait()
 
     def memory_bytes(self) -> int:
-        """Resident memory of the part and of what it started."""
+        """Resident memory of the process and of what it started."""
         return sum(_resident_bytes(pid) for pid in self._session())
 
     def log_tail(self) -> str:
-        """The last lines that this start of the part wrote."""
+        """The last lines that this start of the process wrote."""
         with self.log.open("rb") as f:
             f.seek(self._log_start_bytes)
             lines = f.read().decode(errors="replace").splitlines()
         return "\n".join(lines[-_LOG_LINES:])
 
     def _failure(self, what: str) -> str:
-        return f"{self.part.name} did not start: {what}. {self._log_end()}"
+        return f"{self.spec.name} did not start: {what}. {self._log_end()}"
 
     def _log_end(self) -> str:
         return f"The end of its log, {self.log}:\n{self.log_tail() or '(nothing)'}"

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
-from deploy.embedded.supervise.process import Part, Process
+from deploy.embedded.supervise.process import Process, ProcessSpec
 from deploy.embedded.supervise.supervisor import Supervisor
 
 
@@ -27,7 +27,7 @@ class Service(ABC):
             yield cls(supervisor, **options).start()
 
     @abstractmethod
-    def _part(self) -> Part:
+    def _spec(self) -> ProcessSpec:
         """Prepare what has to be there before, and return what to start."""
 
     @property
@@ -41,7 +41,7 @@ class Service(ABC):
         return self._process is not None and self._process.alive
 
     def start(self) -> Self:
-        self._process = self._supervisor.start(self._part())
+        self._process = self._supervisor.start(self._spec())
         return self
 
     def stop(self) -> None:

@@ -1,4 +1,4 @@
-"""Starts parts, keeps their files in one directory, and leaves no process behind when it ends."""
+"""Starts processes, keeps their files in one directory, and leaves no process behind when it ends."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from typing import IO, Self
 
 from collectors.process.private_files import private_folder
 from deploy.embedded.supervise import orphans
-from deploy.embedded.supervise.process import Part, Process
+from deploy.embedded.supervise.process import Process, ProcessSpec
 from deploy.errors import Problem
 
 log = logging.getLogger("inflight.embedded")
 
-# The share of the time to stop after which the parts that are left are asked to end all at once.
+# The share of the time to stop after which the processes that are left are asked to end all at once.
 _RESERVED_SHARE = 0.4
 
 
 class Supervisor:
-    """The parts of one embedded network, and its state directory, which no other may use at the same time.
+    """The processes of one embedded network, and its state directory, which no other supervisor may use.
 
-    `with Supervisor(dir) as s: s.start(part)`. Parts end with the `with`, the last started first. If this
+    `with Supervisor(dir) as s: s.start(spec)`. Processes end with the `with`, the last started first. If this
     process is killed, a second one (`orphans`) ends them; if that is killed, too, the next start here does.
-    While a part starts, `start` raises Interrupted as soon as `stopping` returns True.
+    While a process starts, `start` raises Interrupted as soon as `stopping` returns True.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Supervisor:
         self.stopping = stopping
         self._stop_seconds = stop_seconds
         self._mark = f"{self.state_dir}//{uuid.uuid4().hex}"
-        self._parts: dict[str, Process] = {}
+        self._processes: dict[str, Process] = {}
         self._lock = threading.Lock()
         self._lock_file: IO[str] | None = None
         self._reaper: subprocess.Popen[bytes] | None = None
@@ -73,13 +73,13 @@ class Supervisor:
         self.stop()
 
     @property
-    def parts(self) -> list[Process]:
-        """All parts in the order of their first start, also those that have ended."""
+    def processes(self) -> list[Process]:
+        """All processes in the order of their first start, also those that have ended."""
         with self._lock:
-            return list(self._parts.values())
+            return list(self._processes.values())
 
     def directory(self, name: str, *, fresh: bool = False) -> Path:
-        """Return the directory for a part's files, made if need be; `fresh` empties it."""
+        """Return the directory for a process's files, made if need be; `fresh` empties it."""
         path = self.state_dir / name
         if fresh and path.exists():
             shutil.rmtree(path)
@@ -89,28 +89,28 @@ class Supervisor:
     def log_path(self, name: str) -> Path:
         return self.state_dir / "logs" / f"{name}.log"
 
-    def start(self, part: Part) -> Process:
-        """Start a part, return when it is ready. Raises Problem if it fails, Interrupted when stopping.
+    def start(self, spec: ProcessSpec) -> Process:
+        """Start a process, return when it is ready. Raises Problem if it fails, Interrupted when stopping.
 
         The log goes on over restarts within this supervisor.
         """
         if self._reaper is None:
-            raise RuntimeError("a Supervisor starts parts only inside its `with`")
+            raise RuntimeError("a Supervisor starts processes only inside its `with`")
         with self._lock:
-            old = self._parts.get(part.name)
+            old = self._processes.get(spec.name)
             if old is not None and old.alive:
-                raise ValueError(f"a part named {part.name} is running already, pid {old.pid}")
+                raise ValueError(f"a process named {spec.name} is running already, pid {old.pid}")
             if old is None:
-                self.log_path(part.name).unlink(missing_ok=True)
-            process = Process(part, log=self.log_path(part.name), mark=self._mark)
-            self._parts[part.name] = process
+                self.log_path(spec.name).unlink(missing_ok=True)
+            process = Process(spec, log=self.log_path(spec.name), mark=self._mark)
+            self._processes[spec.name] = process
         began = time.monotonic()
         try:
             process.wait_ready(stopping=self.stopping)
         except BaseException:
             process.kill()
             raise
-        log.info("%s is ready, pid %d, after %.1f s", part.name, process.pid, time.monotonic() - began)
+        log.info("%s is ready, pid %d, after %.1f s", spec.name, process.pid, time.monotonic() - began)
         return process
 
     def run(self, what: str, argv: Sequence[str | Path], *, within_seconds: float) -> str:
@@ -133,15 +133,15 @@ class Supervisor:
         return done.stdout
 
     def check(self) -> None:
-        """Raise `Problem` if a part ended without being asked to."""
-        for process in self.parts:
+        """Raise `Problem` if a process ended without being asked to."""
+        for process in self.processes:
             process.check()
 
     def stop(self) -> None:
-        """End all parts, the last started first, within about `stop_seconds`."""
+        """End all processes, the last started first, within about `stop_seconds`."""
         if self._reaper is None:
             return
-        _stop_in_order(self.parts[::-1], self._stop_seconds)
+        _stop_in_order(self.processes[::-1], self._stop_seconds)
         orphans.end_marked(self._mark, grace_seconds=0)
         self._reaper.communicate(b"q")
         self._reaper = None
@@ -149,18 +149,18 @@ class Supervisor:
             self._lock_file.close()
 
     def memory_bytes(self) -> dict[str, int]:
-        """Resident memory of each part that runs."""
-        return {p.part.name: p.memory_bytes() for p in self.parts if p.alive}
+        """Resident memory of each process that runs."""
+        return {p.spec.name: p.memory_bytes() for p in self.processes if p.alive}
 
 
-def _stop_in_order(parts: Sequence[Process], within_seconds: float) -> None:
+def _stop_in_order(processes: Sequence[Process], within_seconds: float) -> None:
     """End one after the other while there is time, since earlier ones use later ones; then all at once."""
     deadline = time.monotonic() + within_seconds
     one_by_one_until = deadline - _RESERVED_SHARE * within_seconds
-    left = list(parts)
+    left = list(processes)
     while left and (seconds := one_by_one_until - time.monotonic()) > 0:
         process = left.pop(0)
-        process.stop(min(process.part.stop_seconds, seconds))
+        process.stop(min(process.spec.stop_seconds, seconds))
     for process in left:
         if process.alive:
             process.ask_to_end()

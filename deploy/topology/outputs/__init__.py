@@ -1,4 +1,4 @@
-"""Everything that is written from one plan: a name of a file, and its text."""
+"""Everything that is written from one plan, by the names of files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # in C where PyY
 
 
 def files(network: Network) -> dict[str, str]:
-    """Relative names and texts; the topology itself is among them, complete without other files."""
+    """Returns all texts by relative file names, with the topology itself, complete without other files."""
     plan = network.plan
     apart = compose.apart(plan)
     made = {
@@ -43,7 +43,7 @@ def files(network: Network) -> dict[str, str]:
 
 
 def configurations(plan: Plan) -> dict[str, str]:
-    """Of each router and broker, in a folder of its name."""
+    """Returns the configuration of each router and broker, in a folder of its name."""
     made = {f"{name}/{router.file_name(plan)}": router.configuration(plan, name) for name in plan.routers}
     for name in plan.brokers:
         made[f"{name}/{artemis.FILE}"] = artemis.configuration(plan, name)
@@ -54,7 +54,7 @@ def configurations(plan: Plan) -> dict[str, str]:
 
 
 def _yaml(value: Any, comment: str, *, several: bool = False) -> str:
-    """With `several`, each item is a document of its own."""
+    """Returns a value as YAML; with `several`, each item is a document of its own."""
     text = yaml.dump_all(
         value if several else [value], Dumper=_DUMPER, sort_keys=False, allow_unicode=True, width=110
     )

@@ -17,7 +17,7 @@ _ARTEMIS_HOME: Final = "/var/lib/artemis-instance"
 
 
 def inventory(plan: Plan) -> str:
-    """Each router and broker is a host of the inventory, and so may share a machine with others."""
+    """Returns an inventory in which each router and broker is a host, so that several may share a machine."""
     lines = ["[routers]"]
     lines += [_line(plan, name, _router_variables(plan, name)) for name in plan.routers]
     if plan.brokers:
@@ -43,7 +43,7 @@ def _quoted(value: object) -> str:
 
 
 def _router_variables(plan: Plan, name: str) -> dict[str, str]:
-    """Where several routers share a host, each has a file and an instance of the service of its own."""
+    """Returns a router's file and service: an instance of the service where several share a host."""
     program = PROGRAMS[plan.topology.program]
     alone = Counter(r.address for r in plan.routers.values())[plan.routers[name].address] == 1
     file = f"{program.command}.conf" if alone else f"{name}.conf"
@@ -58,7 +58,7 @@ def _broker_variables(plan: Plan, name: str) -> dict[str, str]:
 
 
 def playbook(plan: Plan) -> list[dict[str, Any]]:
-    """One router after the other, so that the network stays whole where it has a second way."""
+    """Returns the playbook. It takes one router after the other: a network with second ways stays whole."""
     source = "hosts/{{ inventory_hostname }}"
     plays = [
         _play(

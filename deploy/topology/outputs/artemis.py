@@ -55,7 +55,7 @@ _RETRY_MS = 1000
 
 
 def configuration(plan: Plan, name: str) -> str:
-    """The whole file, for the instance's `etc`. Users, roles and passwords are the instance's own."""
+    """Returns the whole file, for the instance's `etc`. Users, roles and passwords are the instance's own."""
     broker = plan.brokers[name]
     return _BROKER.substitute(
         settings=_indented(_settings(plan.topology, broker), 4),
@@ -73,7 +73,7 @@ def configuration(plan: Plan, name: str) -> str:
 
 
 def _settings(topology: Topology, broker: BrokerPlan) -> list[str]:
-    """Those of the topology go before these."""
+    """Returns elements of `core`; the settings of the topology go before those here."""
     settings: dict[str, object] = {
         "security-enabled": _needs_login(topology, broker),
         "persistence-enabled": True,
@@ -89,7 +89,7 @@ def _settings(topology: Topology, broker: BrokerPlan) -> list[str]:
 
 
 def queues(plan: Plan, name: str) -> list[str]:
-    """Those that the file names, and those that routers fetch from and other brokers send to."""
+    """Returns the queues that the file names, and those that routers fetch from and other brokers send to."""
     fetched = (
         route.address
         for router in plan.routers.values()
@@ -104,7 +104,7 @@ def queues(plan: Plan, name: str) -> list[str]:
 
 
 def pem_files(plan: Plan, name: str) -> str | None:
-    """Where Artemis finds certificate and key, as the file that broker.xml names; None without TLS."""
+    """Returns the file that broker.xml names for certificate and key; None without TLS."""
     profile = _tls(plan.topology, plan.brokers[name])
     if profile is None or profile.cert is None:
         return None
@@ -198,7 +198,7 @@ def _connection(plan: Plan, link: BrokerLink) -> Iterator[str]:
 
 
 def _password(link: BrokerLink) -> str:
-    """Artemis reads no password from a file of its own: it puts in the Java property of this name."""
+    """Returns a reference to a Java property: Artemis reads no password from a file of its own."""
     return f"${{inflight.{link.to}.password}}"
 
 

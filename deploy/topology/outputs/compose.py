@@ -22,12 +22,12 @@ _BROKER_FILE: Final = f"{_BROKER_FOLDER}/{artemis.FILE}"
 
 
 def apart(plan: Plan) -> Plan:
-    """The same network, each part on a host that has its name."""
+    """Returns the same network, each part on a host that has its name."""
     return planning.make(plan.topology.placed(lambda name: name))
 
 
 def compose(plan: Plan, inside: Plan) -> dict[str, Any]:
-    """The whole file, of a network and the same `apart`; clients come by ports of the loopback address."""
+    """Returns the whole file, of a network and the same `apart`; clients come by ports of loopback."""
     services = {name: _router(plan, inside, name, number) for number, name in enumerate(plan.routers)}
     services |= {name: _broker(plan, inside, name, number) for number, name in enumerate(plan.brokers)}
     return {"name": _project(plan.topology.name), "services": services}
@@ -72,7 +72,7 @@ def _service(image: str, name: str, file: str, target: str) -> dict[str, Any]:
 
 
 def _secrets(plan: Plan, tls: set[str | None], sasl: set[str | None]) -> list[dict[str, Any]]:
-    """The files that the configuration names, mounted where it names them."""
+    """Returns mounts of the files that the configuration names, where it names them."""
     topology = plan.topology
     profiles = [profile for name, profile in topology.tls.items() if name in tls]
     files = [file for p in profiles for file in (p.ca, p.cert, p.key, p.password_file)]

@@ -18,7 +18,7 @@ _CONSOLE_PORT: Final = 8161  # of a stock Artemis
 
 
 def config(plan: Plan) -> dict[str, Any]:
-    """The config; it passes `inflight check`."""
+    """Returns the config; it passes `inflight check`."""
     topology = plan.topology
     meshes = mesh_names(plan)
     made: dict[str, Any] = {"version": 1, "site": topology.name}
@@ -45,7 +45,7 @@ def config(plan: Plan) -> dict[str, Any]:
 
 
 def mesh_names(plan: Plan) -> dict[str, list[str]]:
-    """Of several meshes, such as two with a broker between them, each is named by its first router."""
+    """Returns the routers of each mesh; of several, each is named by its first router, too."""
     meshes = plan.meshes
     if len(meshes) == 1:
         return {plan.topology.name: meshes[0]}
@@ -53,7 +53,7 @@ def mesh_names(plan: Plan) -> dict[str, list[str]]:
 
 
 def url(plan: Plan, node: str) -> str:
-    """Where clients of a router or broker connect."""
+    """Returns the URL at which clients of a router or broker connect."""
     if node in plan.routers:
         router = plan.routers[node]
         listener = router.listener("normal")
@@ -99,7 +99,7 @@ def _broker(plan: Plan, name: str, meshes: dict[str, list[str]]) -> dict[str, An
 
 
 def _mesh_of(plan: Plan, broker: str, meshes: dict[str, list[str]]) -> str:
-    """That of the first router with a way to it; a broker may stand between two."""
+    """Returns the mesh of a broker: that of the nearest router, as it may stand between two."""
     ways = graph.costs(plan.graph(), broker)
     nearest = min((router for router in plan.routers if router in ways), key=lambda router: ways[router])
     return next(name for name, routers in meshes.items() if nearest in routers)
@@ -122,7 +122,7 @@ def _plain(part: Any) -> dict[str, Any]:
 
 
 def _pairs(plan: Plan, meshes: dict[str, list[str]]) -> dict[str, Any]:
-    """Where the file names no paths: each router to the next one of its mesh, and through every queue."""
+    """Returns paths for a file that names none: from router to router of each mesh, and by all queues."""
     made: dict[str, Any] = {}
     for routers in meshes.values():
         for source, to in zip(routers, [*routers[1:], routers[0]], strict=True):
@@ -141,7 +141,7 @@ def _pairs(plan: Plan, meshes: dict[str, list[str]]) -> dict[str, Any]:
 
 
 def _ways_through(plan: Plan) -> Iterator[tuple[str, str, list[str], bool]]:
-    """Each broker and address that routers lead to it, the routers, and whether by auto-links."""
+    """Yields each broker and address that routers lead to it, the routers, and whether by auto-links."""
     for broker in plan.brokers:
         for kind in ("auto_links", "link_routes"):
             found: dict[str, list[str]] = {}

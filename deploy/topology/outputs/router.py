@@ -20,12 +20,12 @@ def file_name(plan: Plan) -> str:
 
 
 def configuration(plan: Plan, name: str) -> str:
-    """The whole file. No password is in it: the router reads them from files of its host."""
+    """Returns the whole file. No password is in it: the router reads them from files of its host."""
     return "\n".join(_text(kind, attributes) for kind, attributes in entities(plan, name))
 
 
 def entities(plan: Plan, name: str) -> list[Entity]:
-    """What the file holds, in its order; attributes are named as in the program's version."""
+    """Returns the entities of the file, in its order; attributes are named as in the program's version."""
     topology = plan.topology
     router = plan.routers[name]
     about: Attributes = {"mode": router.router.mode, "id": name}
@@ -108,7 +108,7 @@ def _sasl(topology: Topology, name: str | None) -> Sasl | None:
 
 
 def _addresses(plan: Plan, router: RouterPlan) -> Iterator[Attributes]:
-    """Every router of the mesh is told of its queues: it decides where its own clients' messages go."""
+    """Yields addresses, those of all queues of the mesh too: a router says where its clients' messages go."""
     program = PROGRAMS[plan.topology.program]
     mesh = next(mesh for mesh in plan.meshes if router.id in mesh)
     queues = dict.fromkeys(route.address for name in mesh for route in plan.routers[name].auto_links)
@@ -126,7 +126,7 @@ def _address(rule: AddressRule, waypoint: Mapping[str, str]) -> Attributes:
 
 
 def _routes(router: RouterPlan, program: Program) -> Iterator[Entity]:
-    """`in` and `out` are meant as the router sees them: messages come in from the broker."""
+    """Yields auto-links and link routes; `in` is what comes from the broker, as the router sees it."""
     for route in router.auto_links:
         yield "autoLink", _from_queue(route, program)
         yield "autoLink", {"address": route.address, "direction": "out", "connection": route.connection}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,13 +15,6 @@ from collectors.config.load import parse
 from collectors.config.model import Config
 from collectors.http import client
 from deploy.parts.part import Part
-
-
-@pytest.fixture
-def router(tmp_path: Path) -> Iterator[StandIn]:
-    running = StandIn(tmp_path, "R")
-    yield running
-    running.stop()
 
 
 @pytest.fixture

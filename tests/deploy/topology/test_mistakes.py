@@ -22,6 +22,19 @@ MISTAKES = {
         "routers: {A: {}}\nbrokers:\n  s: {}\n  t: {}\nlinks:\n- {from: s, to: t, by: mirror}",
         ["4: brokers.s: not connected, with t, to A: no chain of `links` leads there"],
     ),
+    "a router with the name of a type": (
+        "routers:\n  int: {bogus: 1, port: none}",
+        [
+            "3: routers.int.bogus: unknown key; known here: host, mode, port, mesh_port, edge_port, workers, tls, sasl, entities",
+            "3: routers.int.port: should be a valid integer, unable to parse string as an integer",
+        ],
+    ),
+    "a password in a key": (
+        "routers:\n  amqp://ops:secret@hub: {}",
+        [
+            "3: routers.amqp://hub: a name has 1 to 63 letters, digits, dots, dashes or underscores, begins with a letter or digit, and holds no `--`"
+        ],
+    ),
     "cost 0": (
         "routers: {A: {}, B: {}}\nlinks:\n- {from: A, to: B, cost: 0}",
         ["4: links.0.cost: should be greater than or equal to 1"],

@@ -24,7 +24,7 @@ from deploy.commands.status import command as status
 from deploy.embedded.programs import java
 from deploy.embedded.programs.router_config import PROGRAMS as ON_PATH
 from deploy.embedded.supervise.ports import accepts
-from deploy.embedded.supervise.process import Part
+from deploy.embedded.supervise.process import ProcessSpec
 from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.topology import load, outputs, shapes
 from deploy.topology.load import Network
@@ -89,7 +89,7 @@ def argv(plan: Plan, name: str, folder: Path, *, real: bool) -> list[str | Path]
     return [shutil.which(program) or program, "-c", folder / name / router.file_name(plan)]
 
 
-def artemis(name: str, port: int, written: Path) -> Part:
+def artemis(name: str, port: int, written: Path) -> ProcessSpec:
     """An embedded one reads `etc/broker.xml` of its folder, and other files of `etc` by its class path."""
     etc = written / "etc"
     etc.mkdir()
@@ -97,7 +97,7 @@ def artemis(name: str, port: int, written: Path) -> Part:
         shutil.copy(file, etc)
     argv = java.command("artemis", _MAIN, written, heap_mib=192)
     argv[argv.index("-cp") + 1] += f":{_PROXY_CLASSES}"
-    return Part(
+    return ProcessSpec(
         name=name,
         argv=argv,
         ready=lambda: accepts(port),
@@ -120,7 +120,7 @@ def running(found: Network, folder: Path, *, real: bool) -> Iterator[Supervisor]
         for name, planned in plan.routers.items():
             port = planned.listener("normal").port
             supervisor.start(
-                Part(
+                ProcessSpec(
                     name=f"router-{name}",
                     argv=argv(plan, name, folder / outputs.HOSTS, real=real),
                     ready=lambda port=port: accepts(port),

@@ -219,6 +219,10 @@ def test_a_router_is_upgraded_while_it_is_watched(watch: Callable[..., Any]) -> 
         lambda: watching.value("router_info", flavour="skupper", version="main", **info) == 1,
         *(30, "the new one"),
     )
+    # Metrics are there a moment before whoever looks on is told.
+    wait_until(
+        lambda: watching.statuses[-1].snapshots["QDR.B"].flavour == "skupper", 10, "the poll to be told of"
+    )
     (metrics,) = new.rows("QDR.B", "routerMetrics")
     totals = watching.statuses[-1].snapshots["QDR.B"].totals
     assert totals["transit"] == metrics["deliveriesTransit"]

@@ -78,7 +78,7 @@ def checker(kind: Any) -> Check:
     if kind is bool:
         return _flag
     if kind == Json:
-        return _row
+        return _json_object
     inner = [checker(argument) for argument in arguments if argument is not NoneType]
     made: dict[Any, Callable[..., Check]] = {list: _list, dict: _dict, UnionType: _optional, Union: _optional}
     if origin not in made:
@@ -178,7 +178,7 @@ def _object(fields: dict[str, Check]) -> Check:
     return check
 
 
-def _row(value: Any, where: str) -> None:
+def _json_object(value: Any, where: str) -> None:
     if type(value) is not dict:
         raise ValueError(f"{where} is not an object")
     _json(value, where, 0)

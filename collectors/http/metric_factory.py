@@ -55,7 +55,8 @@ class Buckets(NamedTuple):
 
 
 # The metric's name in the catalogue, its labels' values in the catalogue's order, its value.
-MetricValue = tuple[str, tuple[str, ...], float | Buckets]
+MetricValue = tuple[str, tuple[str, ...], float]
+HistogramValue = tuple[str, tuple[str, ...], Buckets]
 
 
 class MetricSource(Collector):
@@ -64,7 +65,7 @@ class MetricSource(Collector):
     always: tuple[str, ...] = ()  # metrics that are told while they have no value, too
 
     @abstractmethod
-    def values(self) -> Iterable[MetricValue]:
+    def values(self) -> Iterable[MetricValue | HistogramValue]:
         """Returns all values of now; is called from several threads at once."""
 
     def describe(self) -> Iterable[Family]:

@@ -11,11 +11,9 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from collectors.http.metric_factory import MetricSource, head, line_form, quote
+from collectors.http.metric_factory import MetricSource, MetricValue, head, line_form, quote
 from collectors.process.steady_clock import Steady
 
-# Name in the catalogue, label values in the catalogue's order, value.
-MetricValue = tuple[str, tuple[str, ...], float]
 MetricValues = Iterable[MetricValue]
 
 _UP: Final = frozenset({"mesh_up", "mesh_url_up", "router_up", "broker_up"})

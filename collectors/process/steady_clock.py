@@ -41,7 +41,7 @@ class Steady:
             return self._still
 
     def close(self) -> None:
-        """End the thread; who asks later finds out by itself."""
+        """End the thread; from then on a standstill is noticed only by the next call of `now`."""
         self._closed.set()
 
     def _tick(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from collectors.broker import schema
 from collectors.broker.counters import CountedBroker
 from collectors.broker.snapshot import BrokerSnapshot
-from collectors.http.metric_factory import MetricValue
+from collectors.contract.metrics import MetricValue
 from collectors.polling.attributes import metric_values
 
 

@@ -18,7 +18,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disa
 from prometheus_client.core import Metric as Family
 from prometheus_client.registry import Collector
 
-from collectors.contract.metrics import CATALOGUE
+from collectors.contract.metrics import CATALOGUE, MetricValue
 
 # Without it each counter has a second series, in no catalogue and read by nobody.
 disable_created_metrics()  # type: ignore[no-untyped-call]  # the package's own lack
@@ -54,9 +54,7 @@ class Buckets(NamedTuple):
             yield bound, total
 
 
-# The metric's name in the catalogue, its labels' values in the catalogue's order, its value.
-MetricValue = tuple[str, tuple[str, ...], float]
-HistogramValue = tuple[str, tuple[str, ...], Buckets]
+HistogramValue = tuple[str, tuple[str, ...], Buckets]  # as MetricValue
 
 
 class MetricSource(Collector):

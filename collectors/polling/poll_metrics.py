@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final, Literal, get_args
 
-from collectors.contract.metrics import LATENCY_BUCKETS_SECONDS
-from collectors.http.metric_factory import Buckets, HistogramValue, MetricSource, MetricValue
+from collectors.contract.metrics import LATENCY_BUCKETS_SECONDS, MetricValue
+from collectors.http.metric_factory import Buckets, HistogramValue, MetricSource
 
 PollResult = Literal["ok", "timeout", "refused", "unreachable", "auth", "tls", "denied", "lost", "bad_reply"]
 RESULTS: Final[tuple[PollResult, ...]] = get_args(PollResult)

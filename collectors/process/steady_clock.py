@@ -13,7 +13,7 @@ _TICK_SECONDS: Final = 0.25
 _STILL_SECONDS: Final = 1.0  # later than due: the process did not run
 
 
-class Steady:
+class SteadyClock:
     """Seconds since some moment, less those in which the process did not run. Thread-safe, until `close`."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, *, ticking: bool = True) -> None:

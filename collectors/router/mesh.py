@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from collectors.config.model import Mesh
+from collectors.contract.metrics import MetricValue
 from collectors.contract.topics import ROUTER
-from collectors.http.metric_factory import MetricValue
 from collectors.polling.context import PollContext
 from collectors.polling.target import STALE_INTERVALS, FaultLog, log
 from collectors.router import metrics, records

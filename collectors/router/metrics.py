@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from collectors.contract.metrics import CATALOGUE
+from collectors.contract.metrics import CATALOGUE, MetricValue
 from collectors.contract.untrusted_text import matches
-from collectors.http.metric_factory import MetricValue
 from collectors.polling.attributes import Attribute, metric_values
 from collectors.router import address_names, schema
 from collectors.router.counters import CountedGroup, CountedRouter

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from operator import add
 from typing import Final
 
+from collectors.contract.metrics import MetricValue
 from collectors.contract.records import OUTCOMES
-from collectors.http.metric_factory import Buckets, HistogramValue, MetricSource, MetricValue
+from collectors.http.metric_factory import Buckets, HistogramValue, MetricSource
 from collectors.kafka.sink import KafkaSink
 from collectors.probe.measure.send_delay import BOUNDS_SECONDS
 from collectors.probe.prober import Prober

@@ -31,7 +31,7 @@ class CutOff:
 
     @property
     def explained(self) -> str:
-        """With what was tried; for the log and for people who ask."""
+        """The same with the reason, for the log and for `inflight status`."""
         return f"{self.text}: {self.reason}; at {self.url} it answers"
 
 
@@ -107,7 +107,7 @@ class MeshUrls:
 
     @property
     def failures(self) -> dict[str, str | None]:
-        """By URL, why nothing is seen through it."""
+        """Return why nothing is seen through each URL; None for a URL that works."""
         return {each.url: each.failure for each in self._urls}
 
     def down(self, router: str) -> str | None:

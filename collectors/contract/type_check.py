@@ -58,7 +58,7 @@ TimeNs = Annotated[int, Between(0, NUMBERS_BELOW)]
 SpanNs = Annotated[int, Between(-(1 << 65), 1 << 65)]  # the sum of two numbers of 64 bits
 LengthNs = Annotated[int, Between(0, 1 << 65)]
 Count = Annotated[int, Between(0, 1 << 63)]
-# As in the headers of samples, of which rows are made: collectors/contract/record_header.py.
+# As in the headers of records, of which rows are made: collectors/contract/record_header.py.
 Name = Annotated[str, MaxLength(192)]
 PathOrAddress = Annotated[str, MaxLength(1_024, printable=False)]  # a path or an address
 Route = Annotated[str, MaxLength(512)]

@@ -1,1 +1,1 @@
-"""What observes the network and writes to Kafka."""
+"""Observes the network and writes what it finds to Kafka."""

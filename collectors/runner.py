@@ -31,7 +31,7 @@ class CollectorRunner:
         config: Config,
         registry: CollectorRegistry,
         publish: Publish = lambda _topic, _record: None,
-        seen: Callable[[Any], None] = lambda _: None,
+        on_status: Callable[[Any], None] = lambda _: None,
         cache: MetricCache | None = None,
     ) -> None:
         poll_metrics = PollMetrics()
@@ -42,10 +42,10 @@ class CollectorRunner:
         context = PollContext(config.site, cache, poll_metrics, publish)
         self._stop = Stop()
         self._collectors: list[MeshCollector | BrokerCollector] = [
-            MeshCollector(name, mesh, context, self._stop, seen) for name, mesh in config.meshes.items()
+            MeshCollector(name, mesh, context, self._stop, on_status) for name, mesh in config.meshes.items()
         ]
         self._collectors += [
-            BrokerCollector(name, broker, context, self._stop, seen)
+            BrokerCollector(name, broker, context, self._stop, on_status)
             for name, broker in config.brokers.items()
         ]
         self._workers = [Worker(f"collect-{collector.name}", collector.run) for collector in self._collectors]

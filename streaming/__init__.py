@@ -1,1 +1,1 @@
-"""What computes: windows, percentiles, classes."""
+"""Computes windows, classes and percentiles of what probes measured; archives and exports them."""

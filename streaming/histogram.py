@@ -45,20 +45,15 @@ class BadHistogram(ValueError):  # noqa: N818 -- it is the histogram that is bad
     """This text is no HdrHistogram V2 of this layout."""
 
 
-def indexes(values_ns: Ints, extremes_ns: tuple[int, int] | None = None) -> Indexes:
-    """Returns the bucket of each value; below 0 counts as 0, above an hour as an hour.
-
-    `extremes_ns` are the least and the largest value, where these are known.
-    """
+def indexes(values_ns: Ints) -> Indexes:
+    """Returns the bucket of each value; below 0 counts as 0, above an hour as an hour."""
     if not values_ns.size:
         return _NONE
-    return wide_indexes(values_ns, *(extremes_ns or (int(values_ns.min()), int(values_ns.max())))).astype(
-        np.uint16
-    )
+    return wide_indexes(values_ns, int(values_ns.min()), int(values_ns.max())).astype(np.uint16)
 
 
 def wide_indexes(values_ns: Ints, least: int, most: int) -> Ints:
-    """Returns the same in a new array of 64 bits, to reckon with."""
+    """Returns the same in a new array of 64 bits, to reckon with; `least` and `most` are of the values."""
     if least < 0 or most > HIGHEST_NS:
         values_ns = np.minimum(np.maximum(values_ns, 0), HIGHEST_NS)
     # The bits of a float64 are already a logarithmic layout: exponent, then the leading bits of the value.
@@ -134,12 +129,6 @@ class Histogram:
         reached = self._counts.cumsum()
         places = reached.searchsorted(ranks(int(reached[-1]), shares_above))
         return [highest(each) for each in self._keys[places].tolist()]
-
-    def at_most(self, bound_ns: int) -> int:
-        """Returns how many values are in buckets up to that of the bound."""
-        keys, counts = self.pairs()
-        last = int(indexes(np.asarray([bound_ns], np.int64))[0])
-        return int(counts[: int(np.searchsorted(keys, last, "right"))].sum())
 
     def encode(self) -> str:
         """Returns HdrHistogram V2, compressed, base64."""

@@ -40,7 +40,7 @@ class BrokerStatus:
 
 
 class BrokerCollector:
-    """`run` blocks until `stop`; nothing that the broker does ends it. `seen` gets each poll's status."""
+    """`run` blocks until `stop`, whatever the broker does. `on_status` gets each poll's result."""
 
     def __init__(
         self,
@@ -48,13 +48,13 @@ class BrokerCollector:
         broker: Broker,
         context: PollContext,
         stop: Stop,
-        seen: Callable[[BrokerStatus], None] = lambda _: None,
+        on_status: Callable[[BrokerStatus], None] = lambda _: None,
     ) -> None:
         self.name = name
         self._broker = broker
         self._context = context
         self._stop = stop
-        self._seen = seen
+        self._on_status = on_status
         self._client = JolokiaClient(broker)
         self._target = PolledTarget("broker", name, f"broker {name}", broker.interval, context)
         self._product: Product | None = None
@@ -144,7 +144,7 @@ class BrokerCollector:
             log.info("broker %s has restarted", self.name)
         self._faults.warn(snapshot.notes)
         self._target.succeeded(snapshot.faults)
-        self._seen(BrokerStatus(mesh, self.name, snapshot, counted, None, seconds, interval_ns))
+        self._on_status(BrokerStatus(mesh, self.name, snapshot, counted, None, seconds, interval_ns))
 
     def _failed(self, result: PollResult, text: str, seconds: float) -> None:
         if self._target.failed_by_standstill(text):
@@ -156,4 +156,4 @@ class BrokerCollector:
             BROKER, records.of_failure(site, mesh, self.name, time.time_ns(), text, poll_of)
         )
         self._target.failed(result, text)
-        self._seen(BrokerStatus(mesh, self.name, None, None, text, seconds, interval_ns))
+        self._on_status(BrokerStatus(mesh, self.name, None, None, text, seconds, interval_ns))

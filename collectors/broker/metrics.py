@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from collectors.broker import schema
 from collectors.broker.counters import CountedBroker
 from collectors.broker.snapshot import BrokerSnapshot
+from collectors.contract.metrics import MetricValue
 from collectors.polling.attributes import metric_values
-from collectors.polling.metric_cache import MetricValue
 
 
 def of_broker(
     mesh: str, name: str, snapshot: BrokerSnapshot, counted: CountedBroker
 ) -> Iterator[MetricValue]:
-    """Everything of a broker that answered; which attribute becomes which metric the schema says."""
+    """Yield all values of a broker that answered; the schema says which attribute is which metric."""
     b = (mesh, name)
     version = snapshot.one("broker").get("version") or "unknown"
     yield "broker_up", b, 1.0
@@ -31,6 +31,6 @@ def of_broker(
 
 
 def of_omitted(name: str, omitted: Mapping[str, int]) -> Iterator[MetricValue]:
-    """How many queues and addresses are left out."""
+    """Yield how many queues and addresses are left out."""
     for entity, count in omitted.items():
         yield "collector_omitted_series", ("broker", name, entity), float(count)

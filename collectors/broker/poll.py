@@ -1,4 +1,4 @@
-"""Which requests make a poll of a broker; nothing of sockets."""
+"""Which requests make a poll of a broker; it knows no sockets."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class QueueSelection:
 
 
 def product_searches() -> list[Search]:
-    """One search for each product's broker, in the order of PRODUCTS."""
+    """Return a search for each product's broker, in the order of PRODUCTS."""
     return [Search(product.broker.pattern) for product in PRODUCTS]
 
 
@@ -45,7 +45,7 @@ def detect_product(replies: Sequence[Any]) -> Product | None:
 
 
 def name_searches(product: Product) -> list[Search]:
-    """Ask for the names of all queues and addresses, to see whether they are too many to ask by pattern."""
+    """Return searches for all queues and addresses, to see if they are too many to ask for by pattern."""
     return [Search(bean.pattern.format(queue="*")) for bean in product.destinations]
 
 
@@ -73,7 +73,7 @@ def _wanted(bean: Bean, name: str, queues: Queues) -> bool:
 
 
 def requests(product: Product, queues: Queues, selection: QueueSelection) -> list[BeanRequest]:
-    """All of a poll's requests: the broker, its JVM, and the queues and addresses wanted."""
+    """Return all of a poll's requests: for the broker, its JVM, and the queues and addresses wanted."""
     found = [
         BeanRequest(bean, Read(bean.pattern, tuple(bean.wanted))) for bean in (product.broker, *schema.JVM)
     ]

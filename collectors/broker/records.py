@@ -13,7 +13,7 @@ from collectors.contract.untrusted_text import encodable
 def of_broker(
     site: str, mesh: str, name: str, snapshot: BrokerSnapshot, counted: CountedBroker, poll: tuple[int, int]
 ) -> Iterator[Telemetry]:
-    """The broker, its JVM, queues and addresses; `poll` is the poll's number and its interval in ns."""
+    """Yield the broker, its JVM, queues and addresses; `poll` is the poll's number and interval in ns."""
     number, interval_ns = poll
     broker = {
         **snapshot.one("broker"),
@@ -51,7 +51,7 @@ def of_broker(
 
 
 def of_failure(site: str, mesh: str, name: str, at_ns: int, reason: str, poll: tuple[int, int]) -> Telemetry:
-    """The broker that could not be polled."""
+    """Return the record of a broker that could not be polled."""
     number, interval_ns = poll
     return Telemetry(
         site=site,

@@ -1,4 +1,4 @@
-"""Reads Jolokia's replies into checked rows; nothing of sockets."""
+"""Reads Jolokia's replies into checked rows; it knows no sockets."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class BrokerSnapshot:
     omitted: dict[str, int] = field(default_factory=dict)
 
     def one(self, bean: str) -> Row:
-        """The row of an MBean that exists once; empty where it could not be read."""
+        """Return the row of an MBean that exists once; empty if it could not be read."""
         rows = self.beans.get(bean)
         return rows[0] if rows else {}
 
@@ -36,7 +36,7 @@ class BrokerSnapshot:
 
     @property
     def ha_role(self) -> str:
-        """Which of a pair it is, as far as it tells."""
+        """Which broker of a pair it is: active, backup or inactive."""
         broker = self.one("broker")
         if broker.get("backup") and not broker.get("active", False):
             return "backup"

@@ -289,9 +289,8 @@ class Defaults(_Settings):
     gone_after: DurationNs = units.duration_ns("60s")
     horizon: DurationNs = units.duration_ns("15m")
     spool: DurationNs = units.duration_ns("10m")
-    max_rate: Annotated[float, BeforeValidator(units.rate_per_second)] = (
-        10_000.0  # all senders of a process together
-    )
+    # Of all senders of a process together.
+    max_rate: Annotated[float, BeforeValidator(units.rate_per_second)] = 10_000.0
 
 
 class PathConfig(_Settings):

@@ -1,4 +1,4 @@
-"""Arrow IPC streams of one uncompressed batch, read in place: a tenth of the cost of a reader for any stream.
+"""Reads Arrow IPC streams of one uncompressed batch in place: a small record in a quarter of the time.
 
 pyarrow reads each form of stream, and each message before a batch, once. Streams that differ from these
 only in the text of their metadata and in their numbers are then read here. For all others these functions

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import fnmatch
 import json
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal, TypedDict, get_args
 
 from collectors.contract import type_check
 from collectors.contract.type_check import MaxItems, MaxLength, TimeNs
-from collectors.contract.untrusted_text import read_json
+from collectors.contract.untrusted_text import matches, read_json
 
 VERSION: Final = 1
 
@@ -40,7 +39,7 @@ class Event:
     text: str
 
     def concerns(self, path: str) -> bool:
-        return not self.paths or any(fnmatch.fnmatchcase(path, pattern) for pattern in self.paths)
+        return not self.paths or matches(path, self.paths)
 
     def covers(self, from_ns: int, to_ns: int) -> bool:
         """Return whether it went on at some time in [from_ns, to_ns)."""

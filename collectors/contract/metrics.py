@@ -12,6 +12,8 @@ LATENCY_BUCKETS_SECONDS: Final = (
 )
 
 Kind = Literal["gauge", "counter", "histogram", "info", "summary"]
+# The metric's name in the catalogue, its labels' values in the catalogue's order, its value.
+MetricValue = tuple[str, tuple[str, ...], float]
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,7 @@ TimeNs = Annotated[int, Between(0, NUMBERS_BELOW)]
 SpanNs = Annotated[int, Between(-(1 << 65), 1 << 65)]  # the sum of two numbers of 64 bits
 LengthNs = Annotated[int, Between(0, 1 << 65)]
 Count = Annotated[int, Between(0, 1 << 63)]
-# As in the headers of samples, of which rows are made: collectors/contract/record_header.py.
+# As in the headers of records, of which rows are made: collectors/contract/record_header.py.
 Name = Annotated[str, MaxLength(192)]
 PathOrAddress = Annotated[str, MaxLength(1_024, printable=False)]  # a path or an address
 Route = Annotated[str, MaxLength(512)]
@@ -78,7 +78,7 @@ def checker(kind: Any) -> Check:
     if kind is bool:
         return _flag
     if kind == Json:
-        return _row
+        return _json_object
     inner = [checker(argument) for argument in arguments if argument is not NoneType]
     made: dict[Any, Callable[..., Check]] = {list: _list, dict: _dict, UnionType: _optional, Union: _optional}
     if origin not in made:
@@ -178,7 +178,7 @@ def _object(fields: dict[str, Check]) -> Check:
     return check
 
 
-def _row(value: Any, where: str) -> None:
+def _json_object(value: Any, where: str) -> None:
     if type(value) is not dict:
         raise ValueError(f"{where} is not an object")
     _json(value, where, 0)

@@ -32,6 +32,7 @@ VERSION: Final = 1
 # Kept state tells a class by its place here: a new one goes to the end.
 Class = Literal["received", "refused", "lost", "unobserved"]
 CLASSES: Final[tuple[Class, ...]] = get_args(Class)
+NO_CLASS: Final = "none"  # in moves, of a number that is not known to be sent
 
 # Percentiles by their name in rows, with the share of messages above each as a fraction (over, of).
 PERCENTILES: Final[dict[str, tuple[int, int]]] = {
@@ -125,7 +126,7 @@ class WindowRow(Named):
     lost: Counts  # by accepted, presettled, unsettled
     lost_detached: Count
     received_though_refused: Count
-    moves: Counts  # "lost>received": cumulative since revision 0; `none`: not known to be sent
+    moves: Counts  # "lost>received": cumulative since revision 0
     late: Count
     duplicate: Count
     redelivered: Count

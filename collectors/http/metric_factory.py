@@ -18,7 +18,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disa
 from prometheus_client.core import Metric as Family
 from prometheus_client.registry import Collector
 
-from collectors.contract.metrics import CATALOGUE
+from collectors.contract.metrics import CATALOGUE, MetricValue
 
 # Without it each counter has a second series, in no catalogue and read by nobody.
 disable_created_metrics()  # type: ignore[no-untyped-call]  # the package's own lack
@@ -54,8 +54,7 @@ class Buckets(NamedTuple):
             yield bound, total
 
 
-# The metric's name in the catalogue, its labels' values in the catalogue's order, its value.
-MetricValue = tuple[str, tuple[str, ...], float | Buckets]
+HistogramValue = tuple[str, tuple[str, ...], Buckets]  # as MetricValue
 
 
 class MetricSource(Collector):
@@ -64,7 +63,7 @@ class MetricSource(Collector):
     always: tuple[str, ...] = ()  # metrics that are told while they have no value, too
 
     @abstractmethod
-    def values(self) -> Iterable[MetricValue]:
+    def values(self) -> Iterable[MetricValue | HistogramValue]:
         """Returns all values of now; is called from several threads at once."""
 
     def describe(self) -> Iterable[Family]:

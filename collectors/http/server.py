@@ -75,7 +75,7 @@ def for_known_names(route: Route) -> Route:
     With another name that leads here, a foreign page could make a browser read what only this network may.
     """
 
-    def guarded(request: Request) -> Response:
+    def answer(request: Request) -> Response:
         if request.known:
             return route(request)
         name = shown(request.host)[:200]
@@ -85,7 +85,7 @@ def for_known_names(route: Route) -> Route:
         )
         return Response(text.encode(), status=403)
 
-    return guarded
+    return answer
 
 
 class Server(ThreadingHTTPServer):

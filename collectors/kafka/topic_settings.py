@@ -12,13 +12,13 @@ from collectors.contract.topics import SETTINGS
 WHY: Final = "a small batch can fill the memory of broker and readers, or tell a time of its own"
 
 
-def loose(admin: Any, names: Iterable[str]) -> dict[str, str]:
+def differing(admin: Any, names: Iterable[str]) -> dict[str, str]:
     """Returns the settings that differ, by topic, of those topics whose settings this user may see.
 
-    `admin` is kafka-python's admin client; KafkaError when Kafka does not answer.
+    `admin` is kafka-python's admin client. Raises KafkaError when Kafka does not answer.
     """
     told = admin.describe_configs([ConfigResource("topic", name) for name in names], config_filter="all")
-    found = {name: _differing(settings) for name, settings in told.get("topic", {}).items()}
+    found = {name: _difference(settings) for name, settings in told.get("topic", {}).items()}
     return {name: text for name, text in found.items() if text}
 
 
@@ -32,7 +32,7 @@ def commands(names: Iterable[str]) -> str:
     )
 
 
-def _differing(settings: Mapping[str, Mapping[str, str | None]]) -> str:
+def _difference(settings: Mapping[str, Mapping[str, str | None]]) -> str:
     found = []
     for key, wanted in SETTINGS.items():
         value = settings.get(key, {}).get("value")

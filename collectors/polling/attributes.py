@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Literal, cast, get_args
 
-from collectors.polling.metric_cache import MetricValue
+from collectors.contract.metrics import MetricValue
 
 # count: rises until a restart, and is summed up so that it only rises; number: a whole one; ratio: 0..1;
 # percent: 0..100, read as a ratio; load: negative where unknown; usage: of java.lang; texts, counts: lists

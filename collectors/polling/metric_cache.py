@@ -11,11 +11,10 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from collectors.contract.metrics import MetricValue
 from collectors.http.metric_factory import MetricSource, head, line_form, quote
-from collectors.process.steady_clock import Steady
+from collectors.process.steady_clock import SteadyClock
 
-# Name in the catalogue, label values in the catalogue's order, value.
-MetricValue = tuple[str, tuple[str, ...], float]
 MetricValues = Iterable[MetricValue]
 
 _UP: Final = frozenset({"mesh_up", "mesh_url_up", "router_up", "broker_up"})
@@ -53,7 +52,7 @@ class MetricCache(MetricSource):
     """
 
     def __init__(self, clock: Callable[[], float] | None = None) -> None:
-        self.steady: Final = Steady()
+        self.steady: Final = SteadyClock()
         self._lock = threading.Lock()
         self._targets: dict[Hashable, _TargetMetrics] = {}
         self._clock = clock or self.steady.now

@@ -6,15 +6,13 @@ import bisect
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
-from collectors.contract.metrics import LATENCY_BUCKETS_SECONDS
-from collectors.http.metric_factory import Buckets, MetricSource, MetricValue
+from collectors.contract.metrics import LATENCY_BUCKETS_SECONDS, MetricValue
+from collectors.http.metric_factory import Buckets, HistogramValue, MetricSource
 
 PollResult = Literal["ok", "timeout", "refused", "unreachable", "auth", "tls", "denied", "lost", "bad_reply"]
-RESULTS: Final[tuple[PollResult, ...]] = (
-    *("ok", "timeout", "refused", "unreachable", "auth", "tls", "denied", "lost", "bad_reply"),
-)
+RESULTS: Final[tuple[PollResult, ...]] = get_args(PollResult)
 Target = tuple[str, str]  # collector and target
 
 
@@ -54,7 +52,7 @@ class PollMetrics(MetricSource):
             for kept in (self._results, self._bad, self._seconds, self._sums):
                 kept.pop(target, None)
 
-    def values(self) -> Iterator[MetricValue]:
+    def values(self) -> Iterator[MetricValue | HistogramValue]:
         with self._lock:
             results = {target: dict(counts) for target, counts in self._results.items()}
             bad = {target: dict(counts) for target, counts in self._bad.items()}

@@ -20,7 +20,7 @@ MAX_KINDS: Final = 1000
 
 
 class PolledTarget:
-    """Told of each poll's end, from the thread that polls; `tried` once a poll has ended, well or not."""
+    """It is told how each poll ends, by the thread that polls; `tried` is true once one has ended."""
 
     def __init__(self, collector: str, name: str, title: str, interval_ns: int, context: PollContext) -> None:
         self.title = title

@@ -22,9 +22,8 @@ from collectors.probe.specs import ReceiverSpec, SenderSpec
 from collectors.probe.transport import Connection
 
 _log: Final = logging.getLogger("inflight.probe")
-_OUTCOMES_NS: Final = (
-    150_000_000  # from a second's end until it is published: the outcomes of its last messages come late
-)
+# From a second's end until it is published: the outcomes of its last messages come late.
+_OUTCOMES_NS: Final = 150_000_000
 _START_NS: Final = 3_000_000_000  # how long a sender waits for the receivers of its own process
 _SUBSCRIBED_NS: Final = 2_000_000_000  # routers tell each other of a multicast's receivers once a second
 _QUIET_NS: Final = 300_000_000  # without a message for so long, no more is expected at the end
@@ -212,21 +211,19 @@ class Ends:
 
     def _every_second(self, publish: Callable[[], None], phase_ns: int) -> None:
         now = self.clock.now_ns()
-        next_ns = (
-            now - phase_ns
-        ) // SECOND_NS * SECOND_NS + phase_ns  # the last such time: the first call is now
+        # The last such time: the first call is now.
+        next_ns = (now - phase_ns) // SECOND_NS * SECOND_NS + phase_ns
 
-        def run() -> None:
+        def call() -> None:
             nonlocal next_ns
             if self._over:
                 return
             next_ns = max(next_ns + SECOND_NS, self.clock.now_ns() - SECOND_NS)
-            self.loop.call_at(
-                next_ns - self.clock.epoch_ns, run
-            )  # first: whatever `publish` raises, the next call comes
+            # First: whatever `publish` raises, the next call comes.
+            self.loop.call_at(next_ns - self.clock.epoch_ns, call)
             publish()
 
-        self.loop.call_at(next_ns - self.clock.epoch_ns, run)
+        self.loop.call_at(next_ns - self.clock.epoch_ns, call)
 
     def _beat(self) -> None:
         """Writes to the journals that the ends are alive: after kill -9 they count as alive until then."""

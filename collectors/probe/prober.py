@@ -136,7 +136,7 @@ class Prober:
     def _connection(
         self, endpoint: str, role: str, subscription: str | None = None, alone: str = ""
     ) -> Connection:
-        """Returns the one of a role's ends, or the one that is named by `alone`.
+        """Returns the connection that the ends of an endpoint and a role share, or one of `alone`'s own.
 
         A durable subscription has a connection of its own, as a peer knows it by the connection's name.
         """

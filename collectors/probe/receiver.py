@@ -8,19 +8,18 @@ from typing import Any, Final
 import numpy as np
 
 from collectors.config.paths import Path
-from collectors.contract.records import Clock, flow_hash
+from collectors.contract.records import FLAG_REDELIVERED, Clock, flow_hash
 from collectors.probe.durable.row_store import RowStore
-from collectors.probe.measure.arrivals import FLAG_REDELIVERED, Arrivals
+from collectors.probe.measure.arrivals import Arrivals
 from collectors.probe.measure.clock import ClockComparison, RunClock
 from collectors.probe.measure.link_uptime import LinkUptime
 from collectors.probe.measure.standstill import Standstill
-from collectors.probe.message import COUNTED_BYTES, MAGIC, RUN_AT, decode_body, flow_prefix
+from collectors.probe.message import BODY, COUNTED_BYTES, MAGIC, RUN_AT, decode_body, flow_prefix
 from collectors.probe.publisher import Publisher
 from collectors.probe.transport import Connection, ReceivingLink
 
 _MAX_HEADS: Final = 256
 _MAX_ROUTES: Final = 255
-_SMALLEST_BODY_BYTES: Final = 64
 
 
 class Receiver:
@@ -149,7 +148,7 @@ class Receiver:
         found = self.link.envelope(data)
         if found is None or found.body_at + found.body_bytes != len(data):
             return 0, None
-        if found.body_bytes < _SMALLEST_BODY_BYTES or not data.startswith(MAGIC, found.body_at):
+        if found.body_bytes < BODY.size or not data.startswith(MAGIC, found.body_at):
             return 0, None
         known = (FLAG_REDELIVERED if found.redelivered else 0, self._route_number(found.route))
         if len(self._heads) >= _MAX_HEADS:

@@ -53,9 +53,8 @@ class Sender:
         self._journal = journal
         self.started = False
         self.finished = False  # the schedule has come to its end, or was ended
-        self._templates: list[
-            tuple[Template, Callable[[int], None]]
-        ] = []  # each with the function that sends it
+        # Each with the function that sends it.
+        self._templates: list[tuple[Template, Callable[[int], None]]] = []
         self._longest_bytes = 1  # of the templates
         self._random = random.Random(run)  # noqa: S311 -- sizes
         self._timer: Timer | None = None

@@ -101,7 +101,7 @@ class SendingLink(Link, Protocol):
 
     @property
     def written_below(self) -> int:
-        """Of a presettled path: all numbers below this one are out on the socket, or told as lost."""
+        """On a presettled path all numbers below this one are out on the socket, or told as lost."""
 
     @property
     def unsettled(self) -> int:
@@ -135,7 +135,7 @@ class SenderEvents(Protocol):
     def on_lost(self, reason: str, numbers: Collection[int]) -> None:
         """The link is gone, or was refused; these numbers will have no outcome.
 
-        Of a presettled path they are those that may not have left this process.
+        On a presettled path they are those that may not have left this process.
         """
 
     def before_write(self) -> None:

@@ -13,7 +13,7 @@ _TICK_SECONDS: Final = 0.25
 _STILL_SECONDS: Final = 1.0  # later than due: the process did not run
 
 
-class Steady:
+class SteadyClock:
     """Seconds since some moment, less those in which the process did not run. Thread-safe, until `close`."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, *, ticking: bool = True) -> None:
@@ -41,7 +41,7 @@ class Steady:
             return self._still
 
     def close(self) -> None:
-        """End the thread; who asks later finds out by itself."""
+        """End the thread; from then on a standstill is noticed only by the next call of `now`."""
         self._closed.set()
 
     def _tick(self) -> None:

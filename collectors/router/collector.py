@@ -26,7 +26,7 @@ CONNECT_SECONDS: Final = 10.0
 
 
 class MeshCollector:
-    """`run` blocks until `stop`; nothing that routers do ends it. `seen` gets each poll's status."""
+    """`run` blocks until `stop`, whatever routers do. `on_status` gets each poll's result."""
 
     def __init__(
         self,
@@ -34,11 +34,11 @@ class MeshCollector:
         mesh: Mesh,
         context: PollContext,
         stop: Stop,
-        seen: Callable[[MeshStatus], None] = lambda _: None,
+        on_status: Callable[[MeshStatus], None] = lambda _: None,
     ) -> None:
         self.name = name
         self._stop = stop
-        state = MeshState(name, mesh, context, seen)
+        state = MeshState(name, mesh, context, on_status)
         self._watchers = [_UrlWatcher(name, mesh, n, state, context, stop) for n in range(len(mesh.urls))]
         self._workers = [
             Worker(f"collect-{name}-{n}", watcher.run) for n, watcher in enumerate(self._watchers)

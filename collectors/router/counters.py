@@ -71,18 +71,18 @@ class RouterCounters:
         self._allocators: dict[str, CountedGroup] = {}
         self._before: RouterSnapshot | None = None
 
-    def count(self, seen: RouterSnapshot) -> CountedRouter:
-        restarted = self._before is not None and _restarted(self._before, seen)
-        interval_ns = seen.steady_ns - self._before.steady_ns if self._before else 0
-        self._before = seen
+    def count(self, snapshot: RouterSnapshot) -> CountedRouter:
+        restarted = self._before is not None and _restarted(self._before, snapshot)
+        interval_ns = snapshot.steady_ns - self._before.steady_ns if self._before else 0
+        self._before = snapshot
         self._deltas.start_round(restarted=restarted)
         self._allocator_deltas.start_round(restarted=restarted)
-        added = self._deltas.increase("total", _vector(seen.totals, TOTAL_COUNTERS))
-        self._sums["total"].add("", added, seen.steady_ns)
-        links, other_links = self._links(seen)
-        addresses, other_addresses = self._addresses(seen)
-        if "allocator" in seen.fresh:
-            self._allocators = self._read_allocators(seen)
+        added = self._deltas.increase("total", _vector(snapshot.totals, TOTAL_COUNTERS))
+        self._sums["total"].add("", added, snapshot.steady_ns)
+        links, other_links = self._links(snapshot)
+        addresses, other_addresses = self._addresses(snapshot)
+        if "allocator" in snapshot.fresh:
+            self._allocators = self._read_allocators(snapshot)
             self._allocator_deltas.end_round()
         counted = CountedRouter(
             restarted,
@@ -91,26 +91,26 @@ class RouterCounters:
             links,
             addresses,
             self._allocators,
-            self._ingress(seen),
+            self._ingress(snapshot),
             {"link_group": other_links, "address": other_addresses},
         )
         self._deltas.end_round()
         for sums in self._sums.values():
-            sums.forget_idle(seen.steady_ns)
+            sums.forget_idle(snapshot.steady_ns)
         return counted
 
-    def _links(self, seen: RouterSnapshot) -> tuple[dict[LinkGroup, CountedGroup], int]:
+    def _links(self, snapshot: RouterSnapshot) -> tuple[dict[LinkGroup, CountedGroup], int]:
         sums = self._sums["link"]
         found: dict[LinkGroup, CountedGroup] = {}
         omitted: set[LinkGroup] = set()
         groups: dict[tuple[Any, ...], LinkGroup] = {}
-        for link in seen.rows("link"):
+        for link in snapshot.rows("link"):
             where = (link["connection"], link["address"], link["direction"], link["type"])
             group = groups.get(where)
             if group is None:
-                group = groups[where] = self._group(seen, link, omitted)
+                group = groups[where] = self._group(snapshot, link, omitted)
             added = self._deltas.increase(("link", link["identity"]), _counted(link))
-            sums.add(group, added, seen.steady_ns)
+            sums.add(group, added, snapshot.steady_ns)
             entry = found.get(group)
             if entry is None:
                 gauges = {name: link[name] or 0 for name in _LINK_GAUGES}
@@ -123,7 +123,7 @@ class RouterCounters:
                     gauges[name] += value
             for name in _LINK_HIGHEST:
                 gauges[name] = max(gauges[name], link[name] or 0)
-        _leave_out_own(found, seen)
+        _leave_out_own(found, snapshot)
         # A group whose links are gone keeps its counters for a while.
         for gone in sums.groups():
             if gone not in found and isinstance(gone, LinkGroup):
@@ -131,10 +131,10 @@ class RouterCounters:
         _finish(found, sums)
         return found, len(omitted)
 
-    def _group(self, seen: RouterSnapshot, link: Row, omitted: set[LinkGroup]) -> LinkGroup:
+    def _group(self, snapshot: RouterSnapshot, link: Row, omitted: set[LinkGroup]) -> LinkGroup:
         """Return the link's group, or a group that is shared by those that are too many."""
         sums = self._sums["link"]
-        group = link_group(seen, link, self._patterns)
+        group = link_group(snapshot, link, self._patterns)
         if group not in sums and len(sums) >= MAX_GROUPS and group.address != address_names.OTHER:
             omitted.add(group)
             group = group._replace(address=address_names.OTHER)
@@ -143,47 +143,47 @@ class RouterCounters:
             group = _REST
         return group
 
-    def _addresses(self, seen: RouterSnapshot) -> tuple[dict[str, CountedGroup], int]:
+    def _addresses(self, snapshot: RouterSnapshot) -> tuple[dict[str, CountedGroup], int]:
         sums = self._sums["address"]
         found: dict[str, CountedGroup] = {}
         omitted: set[str] = set()
-        for row in seen.rows("address"):
-            name = address_names.mobile(row["key"], seen.flavour)
+        for row in snapshot.rows("address"):
+            name = address_names.mobile(row["key"], snapshot.flavour)
             if name is None:
                 continue
             if not matches(name, self._patterns) or (name not in sums and len(sums) >= MAX_GROUPS):
                 omitted.add(name)
                 name = address_names.OTHER
             added = self._deltas.increase(("address", row["key"]), _vector(row, ADDRESS_COUNTERS))
-            sums.add(name, added, seen.steady_ns)
+            sums.add(name, added, snapshot.steady_ns)
             _join(found, name, added, {gauge: row[gauge] or 0 for gauge in _ADDRESS_GAUGES})
         _finish(found, sums)
         return found, len(omitted)
 
-    def _read_allocators(self, seen: RouterSnapshot) -> dict[str, CountedGroup]:
+    def _read_allocators(self, snapshot: RouterSnapshot) -> dict[str, CountedGroup]:
         sums = self._sums["allocator"]
         found: dict[str, CountedGroup] = {}
-        for row in seen.rows("allocator"):
+        for row in snapshot.rows("allocator"):
             added = self._allocator_deltas.increase(row["type"], _vector(row, ALLOCATOR_COUNTERS))
-            sums.add(row["type"], added, seen.steady_ns)
+            sums.add(row["type"], added, snapshot.steady_ns)
             _join(found, row["type"], added, {"held_bytes": (row["held"] or 0) * (row["size_bytes"] or 0)})
         _finish(found, sums)
         return found
 
-    def _ingress(self, seen: RouterSnapshot) -> dict[str, int]:
+    def _ingress(self, snapshot: RouterSnapshot) -> dict[str, int]:
         """Return the deliveries that left here by the router where they came in.
 
         An edge's traffic is counted by its interior router.
         """
-        if seen.edge:
+        if snapshot.edge:
             return {}
-        routers = {row["index"]: row["id"] for row in seen.rows("node")}
+        routers = {row["index"]: row["id"] for row in snapshot.rows("node")}
         found: dict[str, int] = {}
-        for link in seen.rows("link"):
+        for link in snapshot.rows("link"):
             histogram = link["ingress_histogram"]
             if not histogram or link["type"] != "endpoint" or link["direction"] != "out":
                 continue
-            if address_names.mobile(link["address"], seen.flavour) is None:
+            if address_names.mobile(link["address"], snapshot.flavour) is None:
                 continue
             added = self._deltas.increase(("ingress", link["identity"]), tuple(histogram))
             for index, total in enumerate(histogram):
@@ -229,12 +229,12 @@ def _add(entry: CountedGroup, added: tuple[int, ...]) -> None:
         entry.added = tuple(map(operator.add, entry.added, added))
 
 
-def _leave_out_own(links: Mapping[LinkGroup, CountedGroup], seen: RouterSnapshot) -> None:
+def _leave_out_own(links: Mapping[LinkGroup, CountedGroup], snapshot: RouterSnapshot) -> None:
     """Take our own requests and replies, as many as may be, off what waits on links that have credit."""
     for group, entry in links.items():
-        if group.peer in seen.neighbours and not entry.gauges["zero_credit_seconds"]:
+        if group.peer in snapshot.neighbours and not entry.gauges["zero_credit_seconds"]:
             for name in ("undelivered", "unsettled"):
-                entry.gauges[name] = max(0, entry.gauges[name] - seen.own)
+                entry.gauges[name] = max(0, entry.gauges[name] - snapshot.own)
 
 
 def _finish(found: dict[Any, CountedGroup], sums: MonotonicSums) -> None:

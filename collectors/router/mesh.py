@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from collectors.config.model import Mesh
+from collectors.contract.metrics import MetricValue
 from collectors.contract.topics import ROUTER
 from collectors.polling.context import PollContext
-from collectors.polling.metric_cache import MetricValue
 from collectors.polling.target import STALE_INTERVALS, FaultLog, log
 from collectors.router import metrics, records
 from collectors.router.asked import AskedRouter, Kind, KnownRouter
@@ -57,12 +57,12 @@ class MeshState:
     """Given each poll by the collector, from a thread for each URL."""
 
     def __init__(
-        self, name: str, mesh: Mesh, context: PollContext, seen: Callable[[MeshStatus], None]
+        self, name: str, mesh: Mesh, context: PollContext, on_status: Callable[[MeshStatus], None]
     ) -> None:
         self._name = name
         self._mesh = mesh
         self._context = context
-        self._seen = seen
+        self._on_status = on_status
         self._lock = threading.Lock()
         self._watched: dict[str, WatchedRouter] = {}
         self._urls = MeshUrls(mesh.urls)
@@ -83,7 +83,7 @@ class MeshState:
         """Take in a poll whose local router answered."""
         with self._lock:
             self._urls.polled(number, poll)
-            seen = MeshStatus(self._name, at_ns, self._mesh.interval, urls=self._urls.failures)
+            status = MeshStatus(self._name, at_ns, self._mesh.interval, urls=self._urls.failures)
             for router, asked in poll.asked.items():
                 watched = self._watch(router, asked)
                 if router in poll.heard or asked.result == "ok":
@@ -94,12 +94,12 @@ class MeshState:
                     ("router", f"{self._name}/{router}"), asked.result, asked.faults
                 )
                 if asked.failure is None and self._urls.polled_through(number, router):
-                    self._answered(router, asked, watched, seen, steady_ns)
+                    self._answered(router, asked, watched, status, steady_ns)
             self._faults.warn(poll.notes)
-            if seen.polled:  # otherwise it was a look through a spare URL
-                self._judge(seen, steady_ns)
-                self._show(seen, poll.omitted)
-                self._publish(seen)
+            if status.polled:  # otherwise it was a look through a spare URL
+                self._judge(status, steady_ns)
+                self._show(status, poll.omitted)
+                self._publish(status)
 
     def lost(self, at_ns: int, steady_ns: int, reason: str, number: int = 0) -> None:
         """Take in that nothing is seen through a URL; once that is so for all, the mesh is down."""
@@ -108,18 +108,18 @@ class MeshState:
             if not self._urls.all_lost:
                 return  # the others' next polls tell which of its routers they reach
             reasons = "; ".join(dict.fromkeys(why or "" for why in self._urls.failures.values()))
-            seen = MeshStatus(
+            status = MeshStatus(
                 self._name, at_ns, self._mesh.interval, urls=self._urls.failures, failure=reasons
             )
             self._forget_silent(steady_ns)
             for router, watched in self._watched.items():
-                self._down(router, watched, reasons, seen)
-            seen.graph.routers = dict.fromkeys(seen.down, False)
-            self._context.cache.put(self._name, self._mesh_metrics(seen, up=False))
-            self._context.publish(ROUTER, records.of_mesh(self._context.site, seen, self._polls))
-            self._seen(seen)
+                self._down(router, watched, reasons, status)
+            status.graph.routers = dict.fromkeys(status.down, False)
+            self._context.cache.put(self._name, self._mesh_metrics(status, up=False))
+            self._context.publish(ROUTER, records.of_mesh(self._context.site, status, self._polls))
+            self._on_status(status)
 
-    def _judge(self, seen: MeshStatus, steady_ns: int) -> None:
+    def _judge(self, status: MeshStatus, steady_ns: int) -> None:
         """Say which routers are up, down, or up and cut off, by what all URLs have shown."""
         self._forget_silent(steady_ns)
         for router, watched in self._watched.items():
@@ -127,23 +127,23 @@ class MeshState:
             if reason is not None:
                 if watched.failure is None:
                     log.warning("mesh %s: router %s is down: %s", self._name, router, reason)
-                self._down(router, watched, reason, seen)
+                self._down(router, watched, reason, status)
             elif watched.snapshot is not None and watched.counted is not None:
-                seen.snapshots[router], seen.counted[router] = watched.snapshot, watched.counted
+                status.snapshots[router], status.counted[router] = watched.snapshot, watched.counted
                 if cut_off := self._urls.cut_off(router):
-                    seen.cut_off[router] = cut_off
+                    status.cut_off[router] = cut_off
                     if watched.cut_off != cut_off.text:
                         log.warning("mesh %s: %s", self._name, f"router {router} is {cut_off.explained}")
                 watched.cut_off = cut_off.text if cut_off else None
-        seen.graph = self._topology.feed(seen.snapshots, seen.down, steady_ns)
-        known = {router for router, counted in seen.counted.items() if counted.interval_ns}
-        seen.settled = not self._urls.untried and self._watched.keys() == seen.down.keys() | known
+        status.graph = self._topology.feed(status.snapshots, status.down, steady_ns)
+        known = {router for router, counted in status.counted.items() if counted.interval_ns}
+        status.settled = not self._urls.untried and self._watched.keys() == status.down.keys() | known
 
-    def _publish(self, seen: MeshStatus) -> None:
+    def _publish(self, status: MeshStatus) -> None:
         self._polls += 1
-        for record in records.of_poll(self._context.site, seen, self._polls):
+        for record in records.of_poll(self._context.site, status, self._polls):
             self._context.publish(ROUTER, record)
-        self._seen(seen)
+        self._on_status(status)
 
     def _watch(self, router: str, asked: AskedRouter) -> WatchedRouter:
         watched = self._watched.get(router)
@@ -155,17 +155,17 @@ class MeshState:
         return watched
 
     def _answered(
-        self, router: str, asked: AskedRouter, watched: WatchedRouter, seen: MeshStatus, steady_ns: int
+        self, router: str, asked: AskedRouter, watched: WatchedRouter, status: MeshStatus, steady_ns: int
     ) -> None:
-        found = take_snapshot(asked, seen.at_ns, steady_ns, watched.seldom)
-        if watched.snapshot is not None and found.steady_ns <= watched.snapshot.steady_ns:
+        snapshot = take_snapshot(asked, status.at_ns, steady_ns, watched.seldom)
+        if watched.snapshot is not None and snapshot.steady_ns <= watched.snapshot.steady_ns:
             return  # another URL's poll was later, and over before this one
-        counted = watched.counters.count(found)
+        counted = watched.counters.count(snapshot)
         self._remember(router, asked, watched, restarted=counted.restarted)
-        watched.flavour = FLAVOURS[found.flavour]
-        watched.kind = "edge" if found.edge else "interior"
-        watched.snapshot, watched.counted = found, counted
-        seen.polled.add(router)
+        watched.flavour = FLAVOURS[snapshot.flavour]
+        watched.kind = "edge" if snapshot.edge else "interior"
+        watched.snapshot, watched.counted = snapshot, counted
+        status.polled.add(router)
         for ingress, count in counted.ingress.items():
             between = (ingress, router)
             if between not in self._between and len(self._between) >= MAX_PAIRS:
@@ -190,11 +190,11 @@ class MeshState:
             watched.forget_seldom()
         watched.rested += 1
 
-    def _down(self, router: str, watched: WatchedRouter, reason: str, seen: MeshStatus) -> None:
+    def _down(self, router: str, watched: WatchedRouter, reason: str, status: MeshStatus) -> None:
         watched.forget_seldom()
         watched.snapshot = watched.counted = watched.cut_off = None
         watched.failure = reason
-        seen.down[router] = reason
+        status.down[router] = reason
         self._context.cache.drop((self._name, router))
 
     def _forget_silent(self, steady_ns: int) -> None:
@@ -204,28 +204,33 @@ class MeshState:
             self._context.cache.drop((self._name, router))
             self._context.poll_metrics.remove_target(("router", f"{self._name}/{router}"))
 
-    def _show(self, seen: MeshStatus, omitted_routers: int) -> None:
+    def _show(self, status: MeshStatus, omitted_routers: int) -> None:
         for_seconds = STALE_INTERVALS * self._mesh.interval / 1e9
         cache = self._context.cache
         omitted = {"router": omitted_routers, "link_group": 0, "address": 0}
-        for router, found in seen.snapshots.items():
-            counted = seen.counted[router]
+        for router, snapshot in status.snapshots.items():
+            counted = status.counted[router]
             for entity, count in counted.omitted.items():
                 omitted[entity] += count
-            if router not in seen.polled:
+            if router not in status.polled:
                 continue
             cache.put(
                 (self._name, router),
-                functools.partial(metrics.of_router, self._name, found, counted, self._mesh.links),
+                functools.partial(metrics.of_router, self._name, snapshot, counted, self._mesh.links),
                 for_seconds,
             )
-        values = [*self._mesh_metrics(seen, up=True), *metrics.of_omitted(self._name, omitted)]
+        values = [*self._mesh_metrics(status, up=True), *metrics.of_omitted(self._name, omitted)]
         cache.put(self._name, values, for_seconds)
 
-    def _mesh_metrics(self, seen: MeshStatus, *, up: bool) -> list[MetricValue]:
+    def _mesh_metrics(self, status: MeshStatus, *, up: bool) -> list[MetricValue]:
         between = self._between if up else {}
         return [
             *metrics.of_mesh(
-                self._name, up=up, graph=seen.graph, between=between, urls=seen.urls, cut_off=seen.cut_off
+                self._name,
+                up=up,
+                graph=status.graph,
+                between=between,
+                urls=status.urls,
+                cut_off=status.cut_off,
             )
         ]

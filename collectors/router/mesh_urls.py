@@ -31,7 +31,7 @@ class CutOff:
 
     @property
     def explained(self) -> str:
-        """With what was tried; for the log and for people who ask."""
+        """The same with the reason, for the log and for `inflight status`."""
         return f"{self.text}: {self.reason}; at {self.url} it answers"
 
 
@@ -67,7 +67,7 @@ class MeshUrls:
         return scope
 
     def polled(self, number: int, poll: Poll) -> None:
-        """A poll went through; its routers change to this URL, or are left to the others."""
+        """Take in a poll through this URL: its routers are polled here from now on, or left to the others."""
         this = self._urls[number]
         this.state, this.failure, this.local = "polled", None, poll.local.router or ""
         this.unreached = {router: asked.failure for router, asked in poll.asked.items() if asked.failure}
@@ -81,13 +81,13 @@ class MeshUrls:
                 self._through[router] = number
 
     def lost(self, number: int, reason: str) -> None:
-        """Nothing is seen through it: its routers are left to the others."""
+        """Take in that nothing is seen through this URL: its routers are left to the others."""
         this = self._urls[number]
         this.state, this.failure, this.unreached = "lost", reason, {}
         self._through = {router: by for router, by in self._through.items() if by != number}
 
     def forget(self, router: str) -> None:
-        """It is gone for good."""
+        """Forget a router that is gone for good."""
         self._through.pop(router, None)
         for each in self._urls:
             each.unreached.pop(router, None)
@@ -107,7 +107,7 @@ class MeshUrls:
 
     @property
     def failures(self) -> dict[str, str | None]:
-        """By URL, why nothing is seen through it."""
+        """Return why nothing is seen through each URL; None for a URL that works."""
         return {each.url: each.failure for each in self._urls}
 
     def down(self, router: str) -> str | None:

@@ -1,4 +1,4 @@
-"""A poll of a mesh as metric values; which attribute becomes which metric the schema says."""
+"""A poll of a mesh as metric values; the schema says which attribute is which metric."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from collectors.contract.metrics import CATALOGUE
+from collectors.contract.metrics import CATALOGUE, MetricValue
 from collectors.contract.untrusted_text import matches
 from collectors.polling.attributes import Attribute, metric_values
-from collectors.polling.metric_cache import MetricValue
 from collectors.router import address_names, schema
 from collectors.router.counters import CountedGroup, CountedRouter
 from collectors.router.mesh_urls import CutOff
@@ -23,7 +22,7 @@ MAX_NAMED: Final = 200  # connectors, auto-links and link routes, each, for a ro
 
 
 def _single(attributes: tuple[Attribute, ...]) -> tuple[Attribute, ...]:
-    """Those of a link that the catalogue has for single links, too."""
+    """Return the attributes of a link that the catalogue has for single links, too."""
     single = [
         dataclasses.replace(a, metric=a.metric.replace("router_link_", "router_single_link_"))
         for a in attributes
@@ -42,51 +41,51 @@ _NAMED: Final = tuple(
 
 
 def of_router(
-    mesh: str, seen: RouterSnapshot, counted: CountedRouter, single: tuple[str, ...]
+    mesh: str, snapshot: RouterSnapshot, counted: CountedRouter, single: tuple[str, ...]
 ) -> Iterator[MetricValue]:
-    """Everything of one router that answered; `single` are patterns of links to tell one by one."""
-    r = (mesh, seen.router)
-    yield "router_info", (*r, seen.flavour, seen.version, seen.mode), 1
-    if seen.uptime_seconds is not None:
-        yield "router_start_time_seconds", r, round(seen.at_ns / 1e9 - seen.uptime_seconds)
+    """Yield all values of a router that answered; `single` are patterns of links to tell one by one."""
+    r = (mesh, snapshot.router)
+    yield "router_info", (*r, snapshot.flavour, snapshot.version, snapshot.mode), 1
+    if snapshot.uptime_seconds is not None:
+        yield "router_start_time_seconds", r, round(snapshot.at_ns / 1e9 - snapshot.uptime_seconds)
     yield from metric_values(ROUTER.counts, r, counted.totals.sums)
-    yield from metric_values(ROUTER.gauges, r, [seen.totals.get(a.name) for a in ROUTER.gauges])
+    yield from metric_values(ROUTER.gauges, r, [snapshot.totals.get(a.name) for a in ROUTER.gauges])
     counts, gauges = _LINK
     for group, entry in counted.links.items():
         labels = (*r, *group)
         yield from metric_values(counts, labels, entry.sums)
         if entry.members:
             yield from metric_values(gauges, labels, [entry.gauges[a.name] for a in gauges])
-    yield from _links_one_by_one(r, seen, single)
+    yield from _links_one_by_one(r, snapshot, single)
     counts, gauges = ADDRESS.counts, ADDRESS.gauges
     for name, address in counted.addresses.items():
         yield from metric_values(counts, (*r, name), address.sums)
         yield from metric_values(gauges, (*r, name), [address.gauges.get(a.name) for a in gauges])
-    yield from _allocators(r, seen, counted.allocators)
-    yield from _census(r, seen)
+    yield from _allocators(r, snapshot, counted.allocators)
+    yield from _census(r, snapshot)
     for entity in _NAMED:
-        yield from _named(r, seen, entity)
+        yield from _named(r, snapshot, entity)
 
 
 def _links_one_by_one(
-    r: tuple[str, ...], seen: RouterSnapshot, single: tuple[str, ...]
+    r: tuple[str, ...], snapshot: RouterSnapshot, single: tuple[str, ...]
 ) -> Iterator[MetricValue]:
-    wanted = [row for row in seen.rows("link") if row["name"] and matches(row["name"], single)]
+    wanted = [row for row in snapshot.rows("link") if row["name"] and matches(row["name"], single)]
     for row in wanted[:MAX_NAMED]:
         key = row["address"] or ""
         labels = (
             *(*r, row["name"], row["identity"], row["direction"] or ""),
-            address_names.readable(key, seen.flavour) if key else "",
+            address_names.readable(key, snapshot.flavour) if key else "",
         )
         yield "router_single_link_up", labels, float(row["status"] == "up")
         yield from metric_values(_SINGLE_LINK, labels, [row[a.name] or 0 for a in _SINGLE_LINK])
 
 
 def _allocators(
-    r: tuple[str, ...], seen: RouterSnapshot, entries: Mapping[str, CountedGroup]
+    r: tuple[str, ...], snapshot: RouterSnapshot, entries: Mapping[str, CountedGroup]
 ) -> Iterator[MetricValue]:
-    """The largest by what threads hold, and the sum of the rest."""
-    rows = {row["type"]: row for row in seen.rows("allocator")}
+    """Yield the largest by what threads hold, and the sum of the rest."""
+    rows = {row["type"]: row for row in snapshot.rows("allocator")}
     ranked = sorted(entries, key=lambda kind: (-entries[kind].gauges["held_bytes"], kind))
     counts, gauges = ALLOCATOR.counts, ALLOCATOR.gauges
     for kind in ranked[:TOP_ALLOCATORS]:
@@ -100,13 +99,13 @@ def _allocators(
         yield "router_allocator_held_objects", (*r, address_names.OTHER), held
 
 
-def _census(r: tuple[str, ...], seen: RouterSnapshot) -> Iterator[MetricValue]:
-    """How many links and connections there are of each kind."""
+def _census(r: tuple[str, ...], snapshot: RouterSnapshot) -> Iterator[MetricValue]:
+    """Yield how many links and connections there are of each kind."""
     for metric, entity, columns in (
         ("router_links", "link", ("type", "direction", "status")),
         ("router_connections", "connection", ("role", "direction", "status")),
     ):
-        found = Counter(tuple(row[c] or "unknown" for c in columns) for row in seen.rows(entity))
+        found = Counter(tuple(row[c] or "unknown" for c in columns) for row in snapshot.rows(entity))
         named = found.most_common(MAX_NAMED)
         for labels, count in named:
             yield metric, (*r, *labels), count
@@ -114,10 +113,10 @@ def _census(r: tuple[str, ...], seen: RouterSnapshot) -> Iterator[MetricValue]:
             yield metric, (*r, *[address_names.OTHER] * len(columns)), rest
 
 
-def _named(r: tuple[str, ...], seen: RouterSnapshot, entity: Entity) -> Iterator[MetricValue]:
-    """Of rows of one name the lowest value: a link route's two directions may be called the same."""
+def _named(r: tuple[str, ...], snapshot: RouterSnapshot, entity: Entity) -> Iterator[MetricValue]:
+    """Yield the lowest value of all rows of a name: a link route's two directions may have the same one."""
     found: dict[tuple[str, tuple[str, ...]], float] = {}
-    for row in seen.rows(entity.name)[:MAX_NAMED]:
+    for row in snapshot.rows(entity.name)[:MAX_NAMED]:
         states = [float(row[a.name] == a.good) for a in entity.states]
         values = (
             *metric_values(entity.states, (*r, row[entity.key]), states),
@@ -138,7 +137,7 @@ def of_mesh(
     urls: Mapping[str, str | None],
     cut_off: Mapping[str, CutOff],
 ) -> Iterator[MetricValue]:
-    """The graph, what is wrong with it, who talks to whom, and which routers are up."""
+    """Yield the graph, its differences, deliveries between routers, and which routers and URLs are up."""
     yield "mesh_up", (mesh,), float(up)
     for edge in graph.edges:
         labels = (mesh, edge.pair.id, *edge.pair)
@@ -146,8 +145,8 @@ def of_mesh(
         if edge.cost is not None:
             yield "mesh_edge_cost", labels, edge.cost
     if up:
-        for kind in ("missing_router", "unexpected_router", "missing_link", "unexpected_link"):
-            yield "mesh_topology_differences", (mesh, kind), len(getattr(graph.differences, kind))
+        for kind, names in graph.differences._asdict().items():
+            yield "mesh_topology_differences", (mesh, kind), len(names)
     for (ingress, egress), count in between.items():
         yield "mesh_deliveries_total", (mesh, ingress, egress), count
     for router, is_up in graph.routers.items():
@@ -159,6 +158,6 @@ def of_mesh(
 
 
 def of_omitted(mesh: str, omitted: Mapping[str, int]) -> Iterator[MetricValue]:
-    """How many routers, groups of links and addresses are left out."""
+    """Yield how many routers, groups of links and addresses are left out."""
     for entity, count in omitted.items():
         yield "collector_omitted_series", ("router", mesh, entity), float(count)

@@ -1,4 +1,4 @@
-"""One poll of a mesh as a state machine: requests out, replies in; nothing of sockets or of the clock."""
+"""One poll of a mesh as a state machine: requests out, replies in; it knows no sockets and no clock."""
 
 from __future__ import annotations
 

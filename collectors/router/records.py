@@ -26,13 +26,13 @@ _SELDOM: Final = ("connection",)
 SELDOM_POLLS: Final = 12
 
 
-def of_poll(site: str, seen: MeshStatus, poll: int) -> Iterator[Telemetry]:
+def of_poll(site: str, status: MeshStatus, poll: int) -> Iterator[Telemetry]:
     """Yield a record of the mesh, and one of each entity of each router that answered this poll."""
-    yield from split(of_mesh(site, seen, poll))
-    for router in seen.polled:
-        found, counted = seen.snapshots[router], seen.counted[router]
+    yield from split(of_mesh(site, status, poll))
+    for router in status.polled:
+        snapshot, counted = status.snapshots[router], status.counted[router]
         entities: dict[str, list[dict[str, Any]]] = {
-            "router": [_who(found) | _counters(TOTAL_COUNTERS, counted.totals)],
+            "router": [_who(snapshot) | _counters(TOTAL_COUNTERS, counted.totals)],
             "link": [
                 {**group._asdict(), **entry.gauges, **_counters(LINK_COUNTERS, entry), "links": entry.members}
                 for group, entry in counted.links.items()
@@ -42,24 +42,24 @@ def of_poll(site: str, seen: MeshStatus, poll: int) -> Iterator[Telemetry]:
                 for name, entry in counted.addresses.items()
             ],
         }
-        fresh = [entity for entity in _ASKED if entity in found.fresh]
+        fresh = [entity for entity in _ASKED if entity in snapshot.fresh]
         for entity in (*_PLAIN, *fresh, *(_SELDOM if poll % SELDOM_POLLS == 1 else ())):
             if entity == "allocator":
                 entities[entity] = [
                     {**row, **_counters(ALLOCATOR_COUNTERS, counted.allocators[row["type"]])}
-                    for row in found.rows(entity)
+                    for row in snapshot.rows(entity)
                 ]
-            elif entity in found.tables:
-                entities[entity] = found.rows(entity)
+            elif entity in snapshot.tables:
+                entities[entity] = snapshot.rows(entity)
         for entity, rows in entities.items():
             yield from split(
                 Telemetry(
                     site=site,
-                    mesh=seen.mesh,
+                    mesh=status.mesh,
                     target=router,
                     entity=entity,
-                    at_ns=seen.at_ns,
-                    interval_ns=counted.interval_ns or seen.interval_ns,
+                    at_ns=status.at_ns,
+                    interval_ns=counted.interval_ns or status.interval_ns,
                     poll=poll,
                     rows=rows,
                     restarted=counted.restarted,
@@ -67,48 +67,46 @@ def of_poll(site: str, seen: MeshStatus, poll: int) -> Iterator[Telemetry]:
             )
 
 
-def of_mesh(site: str, seen: MeshStatus, poll: int) -> Telemetry:
+def of_mesh(site: str, status: MeshStatus, poll: int) -> Telemetry:
     """Return the graph: routers with `up` and why not, or `reason` if cut off; edges with `up` and `cost`."""
-    reasons = {**seen.down, **{router: found.text for router, found in seen.cut_off.items()}}
+    reasons = {**status.down, **{router: found.text for router, found in status.cut_off.items()}}
     rows: list[dict[str, Any]] = [
         {"kind": "router", "router": router, "up": up, "reason": encodable(reasons.get(router, "")) or None}
-        for router, up in seen.graph.routers.items()
+        for router, up in status.graph.routers.items()
     ]
     rows += [
         {"kind": "edge", "source": e.pair.first, "target": e.pair.second, "up": e.up, "cost": e.cost}
-        for e in seen.graph.edges
+        for e in status.graph.edges
     ]
     rows += [
         {"kind": "difference", "difference": kind, "names": list(found)}
-        for kind, found in _differences(seen).items()
+        for kind, found in _differences(status).items()
     ]
     return Telemetry(
         site=site,
-        mesh=seen.mesh,
+        mesh=status.mesh,
         target="",
         entity="mesh",
-        at_ns=seen.at_ns,
-        interval_ns=seen.interval_ns,
+        at_ns=status.at_ns,
+        interval_ns=status.interval_ns,
         poll=poll,
         rows=rows,
     )
 
 
-def _differences(seen: MeshStatus) -> dict[str, Sequence[str]]:
+def _differences(status: MeshStatus) -> dict[str, Sequence[str]]:
     """Return the differences from the expected topology, those that are not empty."""
-    kinds = ("missing_router", "unexpected_router", "missing_link", "unexpected_link")
-    found = {kind: getattr(seen.graph.differences, kind) for kind in kinds}
-    return {kind: names for kind, names in found.items() if names}
+    return {kind: names for kind, names in status.graph.differences._asdict().items() if names}
 
 
-def _who(found: RouterSnapshot) -> dict[str, Any]:
+def _who(snapshot: RouterSnapshot) -> dict[str, Any]:
     return {
-        "router": found.router,
-        "flavour": found.flavour,
-        "version": found.version,
-        "mode": found.mode,
-        "instance": found.instance,
-        **{name: found.totals.get(name) for name in _TOTALS},
+        "router": snapshot.router,
+        "flavour": snapshot.flavour,
+        "version": snapshot.version,
+        "mode": snapshot.mode,
+        "instance": snapshot.instance,
+        **{name: snapshot.totals.get(name) for name in _TOTALS},
     }
 
 

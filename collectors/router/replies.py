@@ -1,4 +1,4 @@
-"""Reads management replies into checked rows; nothing of sockets."""
+"""Reads management replies into checked rows; it knows no sockets."""
 
 from __future__ import annotations
 

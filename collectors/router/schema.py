@@ -325,15 +325,15 @@ LOCAL: Final = "$management"
 
 
 def interior_address(router: str) -> str:
-    """Where an interior router answers, from anywhere in the mesh."""
+    """Return where an interior router answers, from anywhere in the mesh."""
     return f"amqp:/_topo/0/{router}/$management"
 
 
 def edge_address(router: str) -> str:
-    """Where an edge router answers."""
+    """Return where an edge router answers."""
     return f"amqp:/_edge/{router}/$management"
 
 
 def other(flavour: Flavour) -> Flavour:
-    """The flavour to try where this one is not understood."""
+    """Return the flavour to try if this one is not understood."""
     return SKUPPER if flavour is DISPATCH else DISPATCH

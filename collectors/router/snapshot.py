@@ -12,7 +12,6 @@ from collectors.router.asked import AskedRouter
 from collectors.router.replies import Row, Table
 from collectors.router.schema import OWN_CONTAINER, FlavourName
 
-SECOND_NS = 1_000_000_000
 _ROUTER_ROLES = frozenset({"inter-router", "inter-router-data", "edge", "inter-edge"})
 
 
@@ -66,7 +65,7 @@ def take_snapshot(
     metrics = asked.tables.get("metrics")
     totals = metrics.rows[0] if metrics and metrics.rows else who
     router = who["id"]
-    seen = RouterSnapshot(
+    snapshot = RouterSnapshot(
         router=router,
         flavour=asked.flavour.name,
         mode=who.get("mode") or "unknown",
@@ -80,21 +79,21 @@ def take_snapshot(
         edge=who.get("mode") == "edge",
         own=asked.own,
     )
-    own = next((row for row in seen.rows("node") if row["id"] == router), None)
-    seen.instance = own["instance"] if own else None
-    connectors = {(row["host"], row["port"]): row["name"] for row in seen.rows("connector")}
+    own = next((row for row in snapshot.rows("node") if row["id"] == router), None)
+    snapshot.instance = own["instance"] if own else None
+    connectors = {(row["host"], row["port"]): row["name"] for row in snapshot.rows("connector")}
     ours = set()
-    for row in seen.rows("connection"):
-        peer = seen.peers[row["identity"]] = _peer(row, connectors)
+    for row in snapshot.rows("connection"):
+        peer = snapshot.peers[row["identity"]] = _peer(row, connectors)
         if row["role"] in _ROUTER_ROLES:
-            seen.neighbours.add(peer)
+            snapshot.neighbours.add(peer)
         elif (row["container"] or "").startswith(OWN_CONTAINER):
             ours.add(row["identity"])
     if ours:
-        for link in seen.rows("link"):
+        for link in snapshot.rows("link"):
             if link["connection"] in ours:  # what waits there are the answers to this poll
                 link["undelivered"] = link["unsettled"] = 0
-    return seen
+    return snapshot
 
 
 def _peer(connection: Row, connectors: dict[tuple[str | None, str | None], str]) -> str:
@@ -106,16 +105,16 @@ def _peer(connection: Row, connectors: dict[tuple[str | None, str | None], str])
     return ""
 
 
-def link_group(seen: RouterSnapshot, link: Row, patterns: tuple[str, ...]) -> LinkGroup:
+def link_group(snapshot: RouterSnapshot, link: Row, patterns: tuple[str, ...]) -> LinkGroup:
     """Return a link's group; addresses that match no pattern are summed as `_other`."""
     key = link["address"]
     address = address_names.NONE
     if key:
-        name = address_names.mobile(key, seen.flavour)
+        name = address_names.mobile(key, snapshot.flavour)
         wanted = name is not None and matches(name, patterns)
         address = address_names.INTERNAL if name is None else name if wanted else address_names.OTHER
     return LinkGroup(
-        seen.peers.get(link["connection"] or "", ""),
+        snapshot.peers.get(link["connection"] or "", ""),
         address,
         link["direction"] or "unknown",
         link["type"] or "unknown",

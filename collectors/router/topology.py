@@ -33,8 +33,7 @@ class Edge:
     cost: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Differences:
+class Differences(NamedTuple):
     """Differences from the expected links; empty if none are expected."""
 
     missing_router: tuple[str, ...] = ()
@@ -91,7 +90,7 @@ class Topology:
         if not self._expected:
             return Differences()
         named = {router for p in self._expected for router in p}
-        edges = {router for router, seen in snapshots.items() if seen.edge}
+        edges = {router for router, snapshot in snapshots.items() if snapshot.edge}
         interior = snapshots.keys() - edges
         # Edge routers come and go as they like: they may be missed, but are never unexpected.
         return Differences(
@@ -104,31 +103,31 @@ class Topology:
 
 def _links(snapshots: Mapping[str, RouterSnapshot]) -> set[Pair]:
     """Return the links that both ends tell of, or the only end that answered."""
-    told = {router: _neighbours(seen, router) for router, seen in snapshots.items()}
+    told = {router: _neighbours(snapshot, router) for router, snapshot in snapshots.items()}
     found = {
         pair(router, neighbour)
         for router, neighbours in told.items()
         for neighbour in neighbours
         if neighbour not in told or router in told[neighbour]
     }
-    for seen in snapshots.values():
-        for row in seen.rows("node"):  # of two that both did not answer, another one may know
+    for snapshot in snapshots.values():
+        for row in snapshot.rows("node"):  # of a link between two that did not answer, a third one may tell
             if row["id"] not in told:
                 found |= {pair(row["id"], other) for other in row["neighbours"] or () if other not in told}
     return found
 
 
-def _neighbours(seen: RouterSnapshot, router: str) -> set[str]:
-    own = next((row["neighbours"] for row in seen.rows("node") if row["id"] == router), None) or ()
-    edges = (row["container"] for row in seen.rows("connection") if row["role"] == "edge")
+def _neighbours(snapshot: RouterSnapshot, router: str) -> set[str]:
+    own = next((row["neighbours"] for row in snapshot.rows("node") if row["id"] == router), None) or ()
+    edges = (row["container"] for row in snapshot.rows("connection") if row["role"] == "edge")
     return {*own, *(container for container in edges if container)}
 
 
 def _costs(snapshots: Mapping[str, RouterSnapshot]) -> dict[Pair, int]:
-    """Return the links' costs. A node's cost is that of its path, which is a link if there is no next hop."""
+    """Return the links' costs. A node's cost is that of the way to it: one link if there is no next hop."""
     found: dict[Pair, int] = {}
-    for router, seen in snapshots.items():
-        for row in seen.rows("node"):
+    for router, snapshot in snapshots.items():
+        for row in snapshot.rows("node"):
             if row["id"] != router and row["next_hop"] is None and row["cost"] is not None:
                 found[pair(router, row["id"])] = row["cost"]
     return found

@@ -87,7 +87,7 @@ def _look(kafka: config_of.Kafka) -> _Found:
     try:
         found = admin.describe_topics(names)
         there = [topic["name"] for topic in found if not topic["error_code"]]
-        loose = topic_settings.loose(admin, there)
+        loose = topic_settings.differing(admin, there)
     finally:
         admin.close()
     missing: list[str] = []

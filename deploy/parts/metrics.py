@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from operator import add
 from typing import Final
 
+from collectors.contract.metrics import MetricValue
 from collectors.contract.records import OUTCOMES
-from collectors.http.metric_factory import Buckets, MetricSource, MetricValue
+from collectors.http.metric_factory import Buckets, HistogramValue, MetricSource
 from collectors.kafka.sink import KafkaSink
 from collectors.probe.measure.send_delay import BOUNDS_SECONDS
 from collectors.probe.prober import Prober
@@ -28,7 +29,7 @@ class ProbeMetrics(MetricSource):
         self._prober: Final = prober
         self._site: Final = site
 
-    def values(self) -> Iterator[MetricValue]:
+    def values(self) -> Iterator[MetricValue | HistogramValue]:
         delays: dict[tuple[str, str], Buckets] = {}  # of all senders of a path
         for end in list(self._prober.senders):
             path, name, sender = end.path, f"sender/{end.name}", end.sender

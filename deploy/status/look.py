@@ -53,7 +53,7 @@ def look(config: Config, timeout: float, *, one_mesh: bool) -> Status:
         found = [statuses.get(_target(each)) for each in unseen]
         return all(got and (got[-1].failure or _known(got)) for got in found)
 
-    runner = CollectorRunner(config, CollectorRegistry(), seen=seen)
+    runner = CollectorRunner(config, CollectorRegistry(), on_status=seen)
     runner.start()
     deadline = time.monotonic() + timeout
     with changed:

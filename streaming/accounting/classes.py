@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collectors.contract.records import OUTCOMES, SECOND_NS
-from collectors.contract.window_rows import CLASSES
+from collectors.contract.window_rows import CLASSES, NO_CLASS
 from streaming.accounting import bounds
 from streaming.accounting.number_ranges import END, FIRST
 from streaming.accounting.window import Cell, SecondLedger, Window
@@ -21,8 +21,7 @@ RECEIVED: Final = CLASSES.index("received")
 REFUSED: Final = CLASSES.index("refused")
 LOST: Final = CLASSES.index("lost")
 UNOBSERVED: Final = CLASSES.index("unobserved")
-NONE: Final = "none"  # in moves: a number that is not known to be sent
-_UNKNOWN: Final = -1  # the same, among the numbers of classes
+_UNKNOWN: Final = -1  # among the numbers of classes: NO_CLASS
 REFUSALS: Final = ("rejected", "released", "modified")
 LOSSES: Final = ("accepted", "presettled", "unsettled")
 _NOTHING: Final[Ints] = np.empty((0, 3), np.int64)
@@ -138,7 +137,7 @@ def moves(before: Ints, after: Ints) -> dict[str, int]:
 
 
 def _name(kind: int) -> str:
-    return NONE if kind == _UNKNOWN else CLASSES[kind]
+    return NO_CLASS if kind == _UNKNOWN else CLASSES[kind]
 
 
 def _count_by_ledger(

@@ -37,7 +37,7 @@ class OpenOutages:
 
 
 class Outage(NamedTuple):
-    """Of one stream in one window."""
+    """How long one stream's messages did not arrive in one window."""
 
     longest_ns: int
     since_ns: int | None  # of one that was not over at the end; None: there is none

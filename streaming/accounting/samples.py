@@ -9,8 +9,8 @@ import numpy as np
 from collectors.contract.records import Ints, Received
 from streaming.accounting.latencies import JITTER, KINDS, RESPONSE, SERVICE, Latencies
 
-_FEW: Final = 1_024  # rows that are sorted whenever somebody looks, rather than counted each time
-_FLUSH_AT: Final = 8_192  # rows kept as they came; counting many at once costs little more than counting few
+_FEW: Final = 1_024  # so few are sorted whenever a live row is made, rather than counted each time
+_FLUSH_AT: Final = 8_192  # so many are counted at once, which costs little more than counting few
 
 
 class Samples:

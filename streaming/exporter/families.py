@@ -13,37 +13,37 @@ from collectors.http.metric_factory import label_text
 from streaming.exporter.moves import MOVES, RARE_MOVES
 from streaming.exporter.path import Path
 
-Sample = tuple[str, float | int]  # labels beside mesh and path, each with a comma before it; the value
-Samples = Callable[[Path], Iterable[Sample]]
+Value = tuple[str, float | int]  # labels beside mesh and path, each with a comma before it; the value
+Values = Callable[[Path], Iterable[Value]]
 QUANTILES: Final = {"50": "0.5", "99": "0.99"}  # by their names in rows
 
 
 @lru_cache(maxsize=4_096)
 def _labels(name: str, *values: str) -> str:
-    """The labels that a metric has beside mesh and path. The values are of the code or of the config."""
+    """Return a metric's labels beside mesh and path; their values come from the code or the config."""
     return "," + label_text(name, values, first=2)
 
 
-def _info(path: Path) -> Iterator[Sample]:
+def _info(path: Path) -> Iterator[Value]:
     labels = path.labels
     values = (labels.address, labels.source, labels.target, labels.via, labels.settlement)
     yield _labels("path_info", *values), 1
 
 
-def _plain(key: str) -> Samples:
+def _plain(key: str) -> Values:
     return lambda path: [("", path.counters.counts[key])]
 
 
-def _seconds(key: str) -> Samples:
+def _seconds(key: str) -> Values:
     return lambda path: [("", path.counters.counts[key] / 1e9)]
 
 
-def _labelled(metric: str, prefix: str, names: Sequence[str]) -> Samples:
+def _labelled(metric: str, prefix: str, names: Sequence[str]) -> Values:
     keys = [(_labels(metric, name), f"{prefix}.{name}") for name in names]
     return lambda path: [(extra, path.counters.counts[key]) for extra, key in keys]
 
 
-def _moves(path: Path) -> Iterator[Sample]:
+def _moves(path: Path) -> Iterator[Value]:
     seen = [move for move in RARE_MOVES if f"moved.{move}" in path.counters.counts]
     for move in (*MOVES, *seen):
         source, _, target = move.partition(">")
@@ -51,13 +51,13 @@ def _moves(path: Path) -> Iterator[Sample]:
         yield labels, path.counters.counts[f"moved.{move}"]
 
 
-def _window_latency(path: Path) -> Iterator[Sample]:
+def _window_latency(path: Path) -> Iterator[Value]:
     if path.window is not None:
         yield from _quantiles("response", path.window["response"])
         yield from _quantiles("service", path.window["service"])
 
 
-def _quantiles(basis: str, latency: Latency | None) -> Iterator[Sample]:
+def _quantiles(basis: str, latency: Latency | None) -> Iterator[Value]:
     if latency is None or not latency["count"]:
         return
     for name, quantile in QUANTILES.items():
@@ -66,7 +66,7 @@ def _quantiles(basis: str, latency: Latency | None) -> Iterator[Sample]:
     yield _labels("path_window_latency_seconds", basis, "1"), latency["max_ns"] / 1e9
 
 
-def _window_jitter(path: Path) -> Iterator[Sample]:
+def _window_jitter(path: Path) -> Iterator[Value]:
     jitter = path.window["jitter"] if path.window else None
     if jitter and jitter["count"]:
         for name, quantile in QUANTILES.items():
@@ -76,71 +76,71 @@ def _window_jitter(path: Path) -> Iterator[Sample]:
         yield _labels("path_window_jitter_seconds", "1"), largest_ns / 1e9
 
 
-def _jitter_max(path: Path) -> Iterator[Sample]:
+def _jitter_max(path: Path) -> Iterator[Value]:
     jitter = path.window["jitter"] if path.window else None
     if jitter and jitter["count"]:
         yield "", jitter["max_ns"] / 1e9
 
 
-def _jitter_min(path: Path) -> Iterator[Sample]:
+def _jitter_min(path: Path) -> Iterator[Value]:
     jitter = path.window["jitter"] if path.window else None
     if jitter and jitter["count"]:
         yield "", jitter["min_ns"] / 1e9
 
 
-def _window_messages(path: Path) -> Iterator[Sample]:
+def _window_messages(path: Path) -> Iterator[Value]:
     if path.window is not None:
         for name in CLASSES:
             yield _labels("path_window_messages", name), path.window["classes"].get(name, 0)
 
 
-def _window_end(path: Path) -> Iterator[Sample]:
+def _window_end(path: Path) -> Iterator[Value]:
     if path.window is not None:
         yield "", (path.window["window_start_ns"] + path.window["window_ns"]) / 1e9
 
 
-def _last_received(path: Path) -> Iterator[Sample]:
+def _last_received(path: Path) -> Iterator[Value]:
     if path.last_received_ns is not None:
         yield "", path.last_received_ns / 1e9
 
 
-def _clock_offset(path: Path) -> Iterator[Sample]:
+def _clock_offset(path: Path) -> Iterator[Value]:
     if path.window is not None and path.window["clock"] is not None:
         yield "", path.window["clock"]["offset_ns"] / 1e9
 
 
-def _clock_bound(path: Path) -> Iterator[Sample]:
+def _clock_bound(path: Path) -> Iterator[Value]:
     if path.window is not None and path.window["clock"] is not None:
         yield "", path.window["clock"]["bound_ns"] / 1e9
 
 
-def _slo(metric: str, which: str) -> Samples:
-    def samples(path: Path) -> Iterator[Sample]:
+def _slo(metric: str, which: str) -> Values:
+    def values(path: Path) -> Iterator[Value]:
         for slo in path.objectives:
             yield _labels(metric, slo.name), path.counters.counts.get(f"slo.{slo.name}.{which}", 0)
 
-    return samples
+    return values
 
 
-def _slo_ratio(path: Path) -> Iterator[Sample]:
+def _slo_ratio(path: Path) -> Iterator[Value]:
     for slo in path.objectives:
         yield _labels("path_slo_objective_ratio", slo.name), slo.ratio
 
 
-def _slo_bound(path: Path) -> Iterator[Sample]:
+def _slo_bound(path: Path) -> Iterator[Value]:
     for slo in path.objectives:
         if slo.bound_ns is not None:
             yield _labels("path_slo_bound_seconds", slo.name), slo.bound_ns / 1e9
 
 
-def _budget_left(path: Path) -> Iterator[Sample]:
+def _budget_left(path: Path) -> Iterator[Value]:
     for slo in path.objectives:
         budget = path.counters.budgets.get(slo.name)
         if budget is not None and budget.left is not None:
             yield _labels("path_slo_budget_left_ratio", slo.name), budget.left
 
 
-def _overspent_since(path: Path) -> Iterator[Sample]:
+def _overspent_since(path: Path) -> Iterator[Value]:
     for slo in path.objectives:
         budget = path.counters.budgets.get(slo.name)
         since_ns = (budget and budget.overspent_since_ns) or 0
@@ -148,7 +148,7 @@ def _overspent_since(path: Path) -> Iterator[Sample]:
         yield labels, since_ns / 1e9 if since_ns else 0
 
 
-SAMPLES: Final[dict[str, Samples]] = {
+VALUES: Final[dict[str, Values]] = {
     "path_info": _info,
     "path_sent_messages_total": _plain("sent"),
     "path_messages_total": _labelled("path_messages_total", "class", CLASSES),
@@ -163,7 +163,7 @@ SAMPLES: Final[dict[str, Samples]] = {
     "path_unsent_messages_total": _labelled("path_unsent_messages_total", "unsent", UNSENT_REASONS),
     "path_sent_bytes_total": _plain("sent_bytes"),
     "path_received_bytes_total": _plain("received_bytes"),
-    "path_response_latency_seconds": lambda _: [],  # histograms are read from the book
+    "path_response_latency_seconds": lambda _: [],  # histograms are written from `PathCounters.histograms`
     "path_service_latency_seconds": lambda _: [],
     "path_window_latency_seconds": _window_latency,
     "path_window_jitter_seconds": _window_jitter,
@@ -186,4 +186,4 @@ SAMPLES: Final[dict[str, Samples]] = {
     "path_slo_budget_left_ratio": _budget_left,
     "path_slo_overspent_since_timestamp_seconds": _overspent_since,
 }
-FAMILIES: Final = tuple(CATALOGUE[name] for name in SAMPLES)
+FAMILIES: Final = tuple(CATALOGUE[name] for name in VALUES)

@@ -11,24 +11,24 @@ from typing import Final
 
 from collectors.contract.metrics import LATENCY_BUCKETS_SECONDS
 from collectors.http.metric_factory import head, histogram_lines, label_text
-from streaming.exporter.families import FAMILIES, SAMPLES
+from streaming.exporter.families import FAMILIES, VALUES
 from streaming.exporter.path import Path
 
 
 def chunks(path: Path, *, service: bool) -> list[str]:
-    """The path's lines, a text for each of `FAMILIES`."""
+    """Return the path's lines, a text for each of `FAMILIES`."""
     labels = label_text("path_sent_messages_total", (path.labels.mesh, path.name))
     here = f"{{{labels}"
     return [
-        "".join([f"{start}{here}{extra}}} {value!r}\n" for extra, value in samples(path)])
+        "".join([f"{start}{here}{extra}}} {value!r}\n" for extra, value in values_of(path)])
         if metric.kind != "histogram"
         else _histogram(metric.name, labels, path, service=service)
-        for metric, start, samples in _TABLE
+        for metric, start, values_of in _TABLE
     ]
 
 
 def join(pieces: Sequence[Sequence[str]], extra: Iterable[str] = ()) -> str:
-    """All paths' chunks as one exposition, with other families' text behind it."""
+    """Return all paths' chunks as one text, by family, with other families' text behind it."""
     whole: list[str] = []
     for index, first in enumerate(_HEADS):
         lines = [chunk for piece in pieces if (chunk := piece[index])]
@@ -49,5 +49,5 @@ def _histogram(name: str, labels: str, path: Path, *, service: bool) -> str:
 
 
 _BOUNDS: Final = (*map(str, LATENCY_BUCKETS_SECONDS), "+Inf")
-_TABLE: Final = tuple((metric, metric.full_name, SAMPLES[metric.name]) for metric in FAMILIES)
+_TABLE: Final = tuple((metric, metric.full_name, VALUES[metric.name]) for metric in FAMILIES)
 _HEADS: Final = tuple(head(metric.name) for metric in FAMILIES)

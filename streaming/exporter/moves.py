@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from collectors.contract.window_rows import CLASSES
+from collectors.contract.window_rows import CLASSES, NO_CLASS
 
-NONE: Final = "none"  # numbers that no ledger had told of when their window became final
 # Received comes first among the classes, so nothing moves away from it.
 MOVES: Final = tuple(f"{a}>{b}" for a in CLASSES if a != "received" for b in CLASSES if a != b)
-RARE_MOVES: Final = tuple(f"{NONE}>{a}" for a in CLASSES) + tuple(
-    f"{a}>{NONE}" for a in CLASSES if a != "received"
+RARE_MOVES: Final = tuple(f"{NO_CLASS}>{a}" for a in CLASSES) + tuple(
+    f"{a}>{NO_CLASS}" for a in CLASSES if a != "received"
 )
 
 
@@ -37,7 +36,7 @@ def moves_between(before: Mapping[str, int], after: Mapping[str, int]) -> dict[s
 
 def _change(origin: str, before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
     """Return by class how many more of those in `origin` at revision 0 it has now; they add up to 0."""
-    change = dict.fromkeys((*CLASSES, NONE), 0)
+    change = dict.fromkeys((*CLASSES, NO_CLASS), 0)
     for moves, sign in ((before, -1), (after, 1)):
         for move, count in moves.items():
             source, _, target = move.partition(">")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import fnmatch
 from dataclasses import dataclass
 from typing import Literal
 
 from collectors.config import model as form
 from collectors.config.model import Config
+from collectors.contract.untrusted_text import matches
 
 DELIVERY = "delivery"
 LATENCY = "latency"
@@ -33,7 +33,7 @@ def objectives(config: Config, path: str, flow: str) -> tuple[Objective, ...]:
     """
     found: list[Objective] = []
     for slo in config.slos:
-        if any(fnmatch.fnmatchcase(name, pattern) for pattern in slo.paths for name in (path, flow)):
+        if matches(path, slo.paths) or matches(flow, slo.paths):
             made = _objective(slo)
             if any(made.name == other.name for other in found):
                 made = Objective(_longer_name(made), made.kind, made.ratio, made.bound_ns)

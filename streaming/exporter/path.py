@@ -44,7 +44,7 @@ class Point(NamedTuple):
 
 
 class RecentCounts(NamedTuple):
-    """What the final windows of the last minute count together, as `Point` has it of each."""
+    """What the final windows of the last minute count together: the sums of `Point`'s fields."""
 
     classes: Mapping[Class, int]
     missed: tuple[int, ...]

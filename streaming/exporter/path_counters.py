@@ -78,9 +78,8 @@ class PathCounters:
     epochs: list[Epoch] = field(default_factory=list)
     revised: dict[int, Revised] = field(default_factory=dict)  # by window start
     budgets: dict[str, ErrorBudget] = field(default_factory=dict)  # by objective
-    missed: tuple[
-        int, ...
-    ] = ()  # of the window counted last: received after the bound, by objective with one
+    # Of the window counted last: how many were received after the bound, by objective with one.
+    missed: tuple[int, ...] = ()
 
     def apply(self, row: WindowRow, objectives: Sequence[Objective], *, maintenance: bool) -> Result:
         """Count a row once; in maintenance its messages do not count for objectives."""
@@ -114,7 +113,7 @@ class PathCounters:
         for name in CLASSES:
             counts[f"class.{name}"] += row["classes"].get(name, 0)
         for reason, unsent in row["unsent"].items():
-            if reason in UNSENT_REASONS:  # others are a fault of the books
+            if reason in UNSENT_REASONS:  # any other is a fault of the accounting
                 _add(counts, f"unsent.{reason}", unsent)
         counts["windows.complete" if row["complete"] else "windows.incomplete"] += 1
         for basis in self.bases:

@@ -77,7 +77,7 @@ def _counted(name: Class) -> Callable[[Path], str]:
 
 
 def _slow(path: Path) -> str:
-    """By the objective itself: the p99 is another one's bound, and a few messages have none."""
+    """Return the reason by the objective itself: its share may not be 99 %, and few messages have no p99."""
     bounded = [objective for objective in path.objectives if objective.bound_ns is not None]
     if not bounded:
         return ""
@@ -92,12 +92,12 @@ def _slow(path: Path) -> str:
 
 
 def _allowed(objective: Objective, received: int) -> int:
-    """Rounded up: one message alone breaks no objective. A share of 0.99 leaves a bit more than 0.01."""
+    """Return how many may miss the bound, rounded up, after rounding off what floats add to 1 - ratio."""
     return math.ceil(round((1 - objective.ratio) * received, 6))
 
 
 def _detached(path: Path) -> str:
-    """Tell which of the ends have no link now, which may be why."""
+    """Return which ends have no link now, which may be the cause."""
     ends = path.live["ends"] if path.live else []
     roles = sorted({end["role"] for end in ends if end["link"] != "attached"}, reverse=True)
     return "".join(f", {role} detached" for role in roles)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collectors.contract.records import UNSENT_REASONS
-from collectors.contract.window_rows import WindowRow
+from collectors.contract.window_rows import NO_CLASS, WindowRow
 from streaming.exporter.decoded_histogram import cumulative
-from streaming.exporter.moves import MOVES, NONE, RARE_MOVES
+from streaming.exporter.moves import MOVES, RARE_MOVES
 from streaming.exporter.path_counters import PLAIN
 
 
@@ -58,5 +58,5 @@ def _before_moves(row: WindowRow) -> list[str]:
     return [
         f"moves make {name} {value} in revision 0"
         for name, value in before.items()
-        if value < 0 and name != NONE
+        if value < 0 and name != NO_CLASS
     ]

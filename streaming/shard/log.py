@@ -6,8 +6,8 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from streaming.accounting import BadState
 from streaming.shard.outputs import Input
-from streaming.shard.packing import StateError
 
 _ENTRY: Final = struct.Struct("<qII")  # append time, lengths of key and value
 
@@ -21,15 +21,15 @@ def encode(records: Iterable[Input]) -> bytes:
 
 
 def decode(data: bytes) -> Iterator[Input]:
-    """Yields the records. Raises StateError where these bytes are no log."""
+    """Yields the records. Raises BadState where these bytes are no log."""
     at = 0
     while at < len(data):
         try:
             append_ns, key_length, value_length = _ENTRY.unpack_from(data, at)
         except struct.error as error:
-            raise StateError(f"the log of records is damaged: {error}; give a new checkpoint") from None
+            raise BadState(f"the log of records is damaged: {error}; give a new checkpoint") from None
         value_at = at + _ENTRY.size + key_length
         at = value_at + value_length
         if at > len(data):
-            raise StateError("the log of records is cut off; give a new checkpoint")
+            raise BadState("the log of records is cut off; give a new checkpoint")
         yield Input(0, 0, append_ns, data[value_at - key_length : value_at], data[value_at:at])

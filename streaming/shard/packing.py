@@ -6,14 +6,12 @@ import struct
 from collections.abc import Mapping
 from typing import Final
 
+from streaming.accounting import BadState
+
 VERSION: Final = 1
 _HEAD: Final = struct.Struct("<2sBI")  # magic, version, entries
 _ENTRY: Final = struct.Struct("<HI")  # lengths of name and blob
 _MAGIC: Final = b"IP"
-
-
-class StateError(Exception):
-    """This version cannot read what the state store holds."""
 
 
 def pack(blobs: Mapping[str, bytes]) -> bytes:
@@ -26,11 +24,11 @@ def pack(blobs: Mapping[str, bytes]) -> bytes:
 
 
 def unpack(data: bytes) -> dict[str, bytes]:
-    """Returns blobs by name. Raises StateError where these bytes are of a newer version, or no pack."""
+    """Returns blobs by name. Raises BadState where these bytes are of a newer version, or no pack."""
     try:
         magic, version, entries = _HEAD.unpack_from(data)
         if magic != _MAGIC or version > VERSION:
-            raise StateError(
+            raise BadState(
                 f"the state is of form {magic!r} {version}, this version reads up to {VERSION}: run "
                 "the version that wrote it, or give a new checkpoint, which is rebuilt from Kafka"
             )
@@ -43,7 +41,7 @@ def unpack(data: bytes) -> dict[str, bytes]:
             found[name] = data[at : at + blob_length]
             at += blob_length
     except (struct.error, UnicodeDecodeError) as error:
-        raise StateError(f"the state is damaged: {error}; give a new checkpoint") from None
+        raise BadState(f"the state is damaged: {error}; give a new checkpoint") from None
     if at != len(data):
-        raise StateError(f"the state is damaged: {len(data)} bytes, not {at}; give a new checkpoint")
+        raise BadState(f"the state is damaged: {len(data)} bytes, not {at}; give a new checkpoint")
     return found

@@ -90,9 +90,9 @@ class Shard:
     def replay(self, load: WindowLoader, log: Sequence[bytes]) -> None:
         """Take in again what was logged since the header's snapshot, in order.
 
-        Its rows were given out when it came. But under other rules they were others, and by which rules paths
-        were counted that are new since the snapshot is not known: the rows of both are given out again.
-        Whoever has them already drops them as repeats.
+        Its rows were given out when it came, and are not given out again. But they may have been others where
+        the rules have changed since, and by which rules a path was counted that is new since the snapshot is
+        not known: rows of such paths are given out again. Readers that have them drop them as repeats.
         """
         self._windows.load = load
         for batch in log:

@@ -6,7 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Final
 
-from streaming.shard.packing import StateError, pack, unpack
+from streaming.accounting import BadState
+from streaming.shard.packing import pack, unpack
 
 WindowLoader = Callable[[int], bytes | None]
 
@@ -47,7 +48,7 @@ class ShardWindows:
     def _decode(self, encoded: bytes) -> None:
         raw = json.loads(encoded)
         if raw["v"] != _VERSION:
-            raise StateError(
+            raise BadState(
                 f"the shard's index is of version {raw['v']}, this version reads {_VERSION}: run the version "
                 "that wrote it, or give a new checkpoint, which is rebuilt from Kafka"
             )

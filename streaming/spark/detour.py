@@ -59,7 +59,7 @@ class _Measured:
 
 
 class Detour:
-    """Of one query; `plan` is to be called before each start of it."""
+    """The detour of one query; call `plan` before each start of the query."""
 
     def __init__(self, settings: JobSettings, query: Query, queries: int = 1) -> None:
         """`queries`: how many of them share the memory for what is unpacked."""

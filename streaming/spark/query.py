@@ -87,9 +87,9 @@ class Query:
 
     @contextmanager
     def _own_workers(self, spark: SparkSession) -> Iterator[None]:
-        """Functions that are made meanwhile run in Python workers that no other query uses.
+        """Within it, functions are made that run in Python workers of this query only.
 
-        [Spark keeps workers by their environment. So one worker has a lane's state at hand in each batch.]
+        Spark keeps workers by their environment. So one worker has a lane's state at hand in each batch.
         """
         environment = spark.sparkContext.environment
         environment[_WORKERS_OF] = self.name

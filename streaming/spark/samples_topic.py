@@ -60,7 +60,7 @@ def tell_of_settings(access: KafkaAccess, topics: Iterable[str]) -> None:
             bootstrap_timeout_ms=_WAIT_MS,
         )
         try:
-            found = topic_settings.loose(admin, topics)
+            found = topic_settings.differing(admin, topics)
         finally:
             admin.close()
     except (KafkaError, OSError, ValueError) as error:

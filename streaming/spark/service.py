@@ -32,7 +32,7 @@ from streaming.spark.supervised import BACKOFF_SECONDS, SupervisedQuery
 
 _log: Final = logging.getLogger("inflight.stream")
 
-_POLL_SECONDS: Final = 0.5
+_SUPERVISE_SECONDS: Final = 0.5
 _STOP_SECONDS: Final = 4.0
 _WATCH_SECONDS: Final = 60
 
@@ -100,8 +100,8 @@ class Service:
             self._prepare(stopping)
             while not stopping.is_set():
                 for query in self._queries:
-                    query.poll(self._spark, self._settings)
-                stopping.wait(_POLL_SECONDS)
+                    query.supervise(self._spark, self._settings)
+                stopping.wait(_SUPERVISE_SECONDS)
         except (Py4JError, OSError):
             error = out_of_memory()
             if error is None:

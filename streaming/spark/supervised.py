@@ -24,7 +24,7 @@ BACKOFF_SECONDS: Final = (1, 2, 5, 10, 30)
 
 
 class SupervisedQuery:
-    """Keeps one query running; `poll` is called twice a second."""
+    """Keeps one query running; `supervise` is called twice a second."""
 
     def __init__(self, query: Query, detour: Detour, progress: Progress) -> None:
         self.query: Final = query
@@ -44,10 +44,10 @@ class SupervisedQuery:
 
     @property
     def identity(self) -> str | None:
-        """Returns Spark's id of the query, which it gives in events that bear no name."""
+        """Spark's id of the query; its events give that where they bear no name."""
         return None if self._running is None else str(self._running.id)
 
-    def poll(self, spark: SparkSession, settings: JobSettings) -> None:
+    def supervise(self, spark: SparkSession, settings: JobSettings) -> None:
         """Start the query if that is due; see how it goes. Raises UnfitError where no start can help."""
         running, name = self._running, self.query.name
         if running is None:

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from collectors.contract.records import FLAG_REDELIVERED, FLAG_REORDERED, MAX_ROWS, SECOND_NS, Received
+from collectors.contract.records import FLAG_REORDERED, MAX_ROWS, SECOND_NS, Received
 
 # The first four fields are 32 bytes of the message's body, unchanged.
 ROW: Final = np.dtype(
@@ -234,6 +234,3 @@ class _Smoothed:
         sizes = self._sizes[max(0, count - _TAIL) : count]
         weights = _SMOOTHING ** np.arange(len(sizes) - 1, -1, -1)
         return float(self._before * _SMOOTHING**count + (sizes * weights).sum() / 16)
-
-
-__all__ = ["FLAG_REDELIVERED", "ROW", "Arrivals", "Group"]

@@ -26,7 +26,7 @@ class Guard:
         self._reports[receiver] = now_ns, max(highest, known[1] if known else -1)
 
     def stood_still(self, for_ns: int) -> None:
-        """For so long this process did not run, and could not get reports."""
+        """Take in that this process did not run for so long, and could not get reports."""
         self._reports = {who: (when + for_ns, highest) for who, (when, highest) in self._reports.items()}
 
     def problem(self, next_seq: int, now_ns: int) -> str | None:

@@ -77,11 +77,11 @@ class SenderLedger:
         entry.due += count
         entry.backlog += count
 
-    def give_up(self, second: int, reason: UnsentReason, count: int = 1) -> None:
-        """Messages that were due in a second will not be sent."""
+    def give_up(self, second: int, reason: UnsentReason) -> None:
+        """A message that was due in a second will not be sent."""
         entry = self._touch(second)
-        entry.backlog -= count
-        entry.unsent[UNSENT_REASONS.index(reason)] += count
+        entry.backlog -= 1
+        entry.unsent[UNSENT_REASONS.index(reason)] += 1
 
     def caught_up(self, second: int, count: int = 1) -> None:
         """Messages that were due in a second are sent, whenever that is."""

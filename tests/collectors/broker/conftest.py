@@ -43,7 +43,7 @@ def watch() -> Iterator[Callable[..., Watching]]:
     def make(**config: Any) -> Watching:
         broker = Broker.model_validate({"interval": "500ms", "mesh": "prod", **config})
         return Watching(
-            lambda context, stop, seen: BrokerCollector("b1", broker, context, stop, seen),
+            lambda context, stop, on_status: BrokerCollector("b1", broker, context, stop, on_status),
             *("broker", "b1", {"mesh": "prod", "broker": "b1"}),
         )
 

@@ -23,7 +23,7 @@ SECOND = 1_000_000_000
 
 @pytest.mark.parametrize("file", INVALID, ids=lambda file: file.stem)
 def test_each_mistake_is_told_in_exact_words(file: Path) -> None:
-    """An invalid sample for each rule ends in the messages that stand at its end."""
+    """An invalid file for each rule ends in the messages that stand at its end."""
     text = file.read_text(encoding="utf-8")
     expected = [line.removeprefix("# expect ") for line in text.splitlines() if line.startswith("# expect ")]
     assert expected

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from collectors.contract.metrics import CATALOGUE
+from collectors.contract.metrics import CATALOGUE, MetricValue
 from collectors.http import metric_factory
-from collectors.http.metric_factory import Buckets, MetricSource, MetricValue
+from collectors.http.metric_factory import Buckets, HistogramValue, MetricSource
 
 PROJECT = Path(__file__).parents[3]
 FACTORY = "collectors/http/metric_factory.py"
@@ -20,7 +20,7 @@ WRITTEN = 'a\\"b\\\\c\\nd'
 
 
 class Source(MetricSource):
-    def __init__(self, *values: MetricValue, always: tuple[str, ...] = ()) -> None:
+    def __init__(self, *values: MetricValue | HistogramValue, always: tuple[str, ...] = ()) -> None:
         self._values = values
         self.always = always
 
@@ -28,7 +28,7 @@ class Source(MetricSource):
         yield from self._values
 
 
-def _served(*values: MetricValue, always: tuple[str, ...] = ()) -> str:
+def _served(*values: MetricValue | HistogramValue, always: tuple[str, ...] = ()) -> str:
     registry = CollectorRegistry()
     registry.register(Source(*values, always=always))
     return generate_latest(registry).decode()

@@ -1,4 +1,4 @@
-"""The sender's books against a plain list of what happened."""
+"""The sender's ledger against a plain list of what happened."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_late_outcome_is_a_revision() -> None:
 
 
 def test_sent_later_lowers_the_backlog() -> None:
-    """A message due in one second and sent in another changes the books of both."""
+    """A message due in one second and sent in another changes the ledgers of both."""
     ledger = SenderLedger(10)
     ledger.due(10, 2)
     first = next(iter(ledger.close(11)))

@@ -59,19 +59,19 @@ def ends(text: str, tmp_path: Path) -> Iterator[list[Apart]]:
 def test_a_receiver_that_stood_still_lost_nothing(text: str, ends: list[Apart], seconds: int) -> None:
     """What is missing is unobserved, and windows whose messages it concerns are flagged; no others are."""
     from_ns, to_ns = stand_still(ends[0], seconds, ends)
-    books = account(text, ends)
+    accounted = account(text, ends)
     for path in PATHS:
-        total = books.total(path)
+        total = accounted.total(path)
         assert total["lost"] == total["unexpected"] == 0
         assert total["received"] + total["refused"] + total["unobserved"] == total["sent"]
-        for row in books.rows(path):
+        for row in accounted.rows(path):
             start_ns = row["window_start_ns"]
             if start_ns + 4 * SECOND_NS > from_ns and start_ns < to_ns:
                 assert "receiver_gap" in row["flags"]
             elif row["sent"]:
                 assert row["classes"]["received"] == row["sent"]
     if seconds >= 20:  # longer than peers wait
-        assert books.total("quick")["unobserved"] > 100
+        assert accounted.total("quick")["unobserved"] > 100
 
 
 def test_a_sender_that_stood_still_sends_no_backlog(text: str, ends: list[Apart]) -> None:
@@ -81,15 +81,15 @@ def test_a_sender_that_stood_still_sends_no_backlog(text: str, ends: list[Apart]
     """
     seconds = 20
     stand_still(ends[1], seconds, ends)
-    books = account(text, ends)
+    accounted = account(text, ends)
     for path, per_second in zip(PATHS, (100, 300, 100, 100, 100), strict=True):
-        total = books.total(path)
+        total = accounted.total(path)
         assert total["unobserved"] == total["unexpected"] == total["refused"] == 0
         assert total["lost"] + total["received"] == total["sent"]
         assert total["lost"] <= 1
         assert per_second * seconds <= total["unsent stalled"] < per_second * (seconds + 2)
         assert total["due"] == total["sent"] + total["unsent stalled"]
-    for record in books.records:
+    for record in accounted.records:
         if record.received is not None:
             assert np.count_nonzero(record.received.delay_ns > SECOND_NS) <= 1
 
@@ -111,8 +111,8 @@ def test_a_receiver_killed_where_it_stood_still_lost_nothing(
     again.wait_records(15)
     sending.end()
     again.end()
-    books = account(text, ends)
+    accounted = account(text, ends)
     for path in PATHS:
-        total = books.total(path)
+        total = accounted.total(path)
         assert total["lost"] == total["unexpected"] == 0
         assert total["received"] + total["refused"] + total["unobserved"] == total["sent"]

@@ -30,7 +30,7 @@ def watch() -> Iterator[Callable[..., Watching]]:
     def make(**config: Any) -> Watching:
         mesh = Mesh.model_validate({"interval": "1s", **config})
         return Watching(
-            lambda context, stop, seen: MeshCollector("prod", mesh, context, stop, seen),
+            lambda context, stop, on_status: MeshCollector("prod", mesh, context, stop, on_status),
             *("router", "prod", {"mesh": "prod"}),
         )
 

@@ -169,7 +169,7 @@ def test_a_probe_writes_the_pages_arrivals() -> None:
     run = 0x4F2C8A1BE09D7735
     second_ns = T0_NS + SECOND_NS
     arrivals = [(0, 0, 0, 2), (4, 790, 800, 803), (4, 790, 800, 804)], [(3, 600, 600, 15_700)]
-    books = Arrivals()
+    receiver = Arrivals()
     for number, batch in zip((2, 17), arrivals, strict=True):
         rows = np.array(
             [
@@ -178,7 +178,7 @@ def test_a_probe_writes_the_pages_arrivals() -> None:
             ],
             ROW,
         )
-        (group,), bad = books.groups(rows, ["A"])
+        (group,), bad = receiver.groups(rows, ["A"])
         header, columns = told_records()["receiver", number]
         assert bad == 0
         assert (group.stream, group.second) == (header["stream"], header["second"])

@@ -171,7 +171,7 @@ def test_a_paths_rows_are_kept_without_what_nobody_shows(made: Made) -> None:
 
 
 def test_reasons_and_moves_that_are_unknown_are_no_counters(made: Made) -> None:
-    """Each would be one more for ever; the books tell of them."""
+    """Each would be one more for ever; `row_checks` tells of them."""
     made.feed(window(number=-1))
     before = set(made.exporter.paths["east-west"].counters.counts)
     made.feed(window(lost=1, unsent={"whim": 1}))

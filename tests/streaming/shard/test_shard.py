@@ -14,10 +14,9 @@ from writing import Path, ns
 from collectors.config.paths import Rules
 from collectors.contract.record_codec import encode
 from collectors.contract.records import SECOND_NS, Header
-from streaming.accounting import Accountant
+from streaming.accounting import Accountant, BadState
 from streaming.shard import log as shard_log
 from streaming.shard.outputs import Input, Output
-from streaming.shard.packing import StateError
 from streaming.shard.shard import LogEntry, Shard, ShardRules, Snapshot
 
 RULES = Rules(5 * SECOND_NS, 10 * SECOND_NS, 60 * SECOND_NS, 900 * SECOND_NS)
@@ -134,7 +133,7 @@ def test_a_snapshot_waits_for_a_batch_in_which_no_window_ends() -> None:
 @pytest.mark.parametrize("damaged", [b"\0", shard_log.encode(TOPIC[:2])[:-1]])
 def test_a_damaged_log_is_told(damaged: bytes) -> None:
     """With the way out, as damaged state is."""
-    with pytest.raises(StateError, match="new checkpoint"):
+    with pytest.raises(BadState, match="new checkpoint"):
         Shard(ShardRules(RULES)).replay(lambda _: None, [damaged])
 
 

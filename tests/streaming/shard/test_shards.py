@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streaming.shard.packing import StateError, pack, unpack
+from streaming.accounting import BadState
+from streaming.shard.packing import pack, unpack
 from streaming.shard.windows import ShardWindows
 from streaming.spark.lanes import Layout
 
@@ -49,7 +50,7 @@ def test_what_is_packed_comes_back(blobs: dict[str, bytes]) -> None:
 )
 def test_a_pack_of_another_form_is_refused(data: bytes, said: str) -> None:
     """Newer state says which way out there is; damaged state says that it is damaged."""
-    with pytest.raises(StateError, match=said):
+    with pytest.raises(BadState, match=said):
         unpack(data)
 
 

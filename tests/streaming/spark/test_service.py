@@ -17,8 +17,8 @@ from streaming.spark.supervised import SupervisedQuery
 
 PYTHON = """[PYTHON_EXCEPTION] thrown from the Python worker: Traceback (most recent call last):
   File "/x/streaming/shard/packing.py", line 36, in unpack
-    raise StateError(
-streaming.shard.packing.StateError: the state is of form b'IP' 2, this version reads up to 1
+    raise BadState(
+streaming.accounting.state_codec.BadState: the state is of form b'IP' 2, this reads 1
 
 	at org.apache.spark.api.python.BasePythonRunner$ReaderIterator.handlePythonException(PythonRunner.scala:1)
 	at java.base/java.lang.Thread.run(Thread.java:840)
@@ -63,10 +63,7 @@ Caused by: org.apache.kafka.common.errors.TimeoutException: Timed out waiting fo
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (
-            PYTHON,
-            "streaming.shard.packing.StateError: the state is of form b'IP' 2, this version reads up to 1",
-        ),
+        (PYTHON, "streaming.accounting.state_codec.BadState: the state is of form b'IP' 2, this reads 1"),
         (BESIDE_THE_DRIVER, "ModuleNotFoundError: No module named 'streaming'"),
         (DAEMON, "ModuleNotFoundError: No module named 'pyspark'"),
         (JAVA, "org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node assignment"),
@@ -116,10 +113,10 @@ def test_a_query_with_nothing_to_read_is_well_again(monkeypatch: pytest.MonkeyPa
     supervisor = SupervisedQuery(query, detour, progress)
     none: Any = None
     progress.idle("accounting-0")
-    supervisor.poll(none, none)
+    supervisor.supervise(none, none)
     for _ in range(3):
-        supervisor.poll(none, none)
+        supervisor.supervise(none, none)
         assert supervisor.trouble == "query accounting-0 failed: no such topic"
     progress.idle("accounting-0")
-    supervisor.poll(none, none)
+    supervisor.supervise(none, none)
     assert supervisor.trouble is None

@@ -32,7 +32,7 @@ _WRONG = "not-the-right-one"
 @pytest.fixture
 def config(secure_kafka: Kafka, security: Security) -> Callable[..., KafkaConfig]:
     """Makes configs for one topic of its own."""
-    prefix = f"guarded{next(_prefixes)}"
+    prefix = f"logins{next(_prefixes)}"
     secure_kafka.make_topics(prefix, [SAMPLES])
 
     def make(**changes: Any) -> KafkaConfig:

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
 from browser import Browser
 from helpers import missing, wait_until
 from live_queries import ask_now
@@ -22,6 +23,8 @@ from dashboards.terminal.table import screen
 from deploy.embedded.programs import prometheus
 from deploy.embedded.supervise.supervisor import Supervisor
 from streaming.states import BY_WORD
+
+pytestmark = pytest.mark.slow
 
 # By hand: what is wrong with the path of each name.
 EXPECTED = {

@@ -15,6 +15,8 @@ from deploy.parts.collect import CollectPart
 from deploy.parts.probe import ProbePart
 from deploy.parts.run import RunPart
 
+pytestmark = pytest.mark.slow
+
 ANY_PORT = "127.0.0.1:0"
 SETTLED = 3  # windows that have to be final before the change, and after it
 

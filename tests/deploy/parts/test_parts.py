@@ -27,6 +27,8 @@ from deploy.parts.probe import ProbePart
 from deploy.parts.run import RunPart
 from deploy.parts.stream import StreamPart
 
+pytestmark = pytest.mark.slow
+
 ANY_PORT = "127.0.0.1:0"
 Metric = Callable[..., float]
 

@@ -33,6 +33,8 @@ from deploy.topology.outputs import monitor, router, stand_in
 from deploy.topology.plan import Plan
 from deploy.topology.programs import PROGRAMS
 
+pytestmark = pytest.mark.slow
+
 _WHOLE_SECONDS = 60.0
 SMALL = {"journal-file-size": "1M", "journal-min-files": 2, "max-disk-usage": -1, "critical-analyzer": False}
 SAMPLES = Path(__file__).parents[2] / "fixtures" / "older-generator"

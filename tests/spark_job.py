@@ -33,12 +33,11 @@ def produce(bootstrap: str, topic: str, records: Iterable[tuple[str, bytes]]) ->
         bootstrap_servers=bootstrap, compression_type="lz4", linger_ms=20, batch_size=1 << 20, acks="all"
     )
     try:
-        count = 0
-        for path, value in records:
-            producer.send(topic, key=path.encode(), value=value)
-            count += 1
+        sent = [producer.send(topic, key=path.encode(), value=value) for path, value in records]
         producer.flush()
-        return count
+        for each in sent:
+            each.get(timeout=1)  # raises if the record did not get there
+        return len(sent)
     finally:
         producer.close()
 

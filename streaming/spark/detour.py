@@ -84,7 +84,8 @@ class Detour:
             return False, []
         skipped: list[Skipped] = []
         if newest.done:
-            skipped, self._ahead = self._ahead, []
+            # Partitions come in any order.
+            skipped, self._ahead = sorted(self._ahead, key=lambda batch: batch.place), []
             start = newest.ends | {batch.place: batch.following for batch in skipped}
             if skipped:
                 self._tell(skipped)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated, Final, Literal, TypedDict, get_args
 
 from collectors.contract import type_check
-from collectors.contract.type_check import MaxItems, MaxLength, TimeNs
+from collectors.contract.type_check import MaxItems, MaxLength, Name, TimeNs, Word
 from collectors.contract.untrusted_text import matches, read_json
 
 VERSION: Final = 1
@@ -23,6 +23,8 @@ class _Fields(TypedDict):
     kind: Kind
     paths: Annotated[list[Annotated[str, MaxLength(1_024, printable=False)]], MaxItems(1_000)]
     text: Annotated[str, MaxLength(1_024, printable=False)]
+    do: Word  # what an action did, like kill
+    what: Name  # to which part or link
 
 
 _check: Final = type_check.checker(_Fields)
@@ -30,13 +32,19 @@ _check: Final = type_check.checker(_Fields)
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something done at `at_ns`, or from then until `until_ns`; `paths` are patterns, none means all."""
+    """Something done at `at_ns`, or from then until `until_ns`; `paths` are patterns, none means all.
+
+    An action says what it did, and to which part or link. It writes its event when it begins, and once more
+    with its end.
+    """
 
     at_ns: int
     until_ns: int | None
     kind: Kind
     paths: tuple[str, ...]
     text: str
+    do: str = ""
+    what: str = ""
 
     def concerns(self, path: str) -> bool:
         return not self.paths or matches(path, self.paths)
@@ -47,8 +55,12 @@ class Event:
         return self.at_ns < to_ns and from_ns < until_ns
 
 
+_FIELDS: Final = tuple(field.name for field in fields(Event))
+
+
 def encode(event: Event) -> bytes:
     """Return the event as canonical JSON."""
+    action = {name: value for name, value in (("do", event.do), ("what", event.what)) if value}
     value = {
         "v": VERSION,
         "at_ns": event.at_ns,
@@ -56,6 +68,7 @@ def encode(event: Event) -> bytes:
         "kind": event.kind,
         "paths": list(event.paths),
         "text": event.text,
+        **action,
     }
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
@@ -67,8 +80,8 @@ def decode(data: bytes) -> Event:
         raise ValueError("the event is not a JSON object")  # noqa: TRY004 -- bad data, not a bad call
     if raw.get("v") != VERSION:
         raise ValueError(f"the event has version {raw.get('v')!r:.20}; this reader knows version {VERSION}")
-    whole = {"until_ns": None, "paths": [], "text": "", **raw}
+    whole = {"until_ns": None, "paths": [], "text": "", "do": "", "what": "", **raw}
     _check(whole, "the event")
     if whole["until_ns"] is not None and whole["until_ns"] < whole["at_ns"]:
         raise ValueError("the event ends before it begins")
-    return Event(whole["at_ns"], whole["until_ns"], whole["kind"], tuple(whole["paths"]), whole["text"])
+    return Event(**{name: whole[name] for name in _FIELDS} | {"paths": tuple(whole["paths"])})

@@ -19,13 +19,14 @@ NS = st.integers(0, (1 << 62) - 1)
     kind=st.sampled_from(KINDS),
     paths=st.lists(st.text(max_size=20), max_size=5),
     text=st.text(max_size=100),
+    action=st.sampled_from([(), ("kill", "B"), ("delay", "A--B")]),
 )
 def test_what_is_written_is_read(
-    at_ns: int, lasts: int | None, kind: str, paths: list[str], text: str
+    at_ns: int, lasts: int | None, kind: str, paths: list[str], text: str, action: tuple[str, ...]
 ) -> None:
     """Any event comes back as it was."""
     until_ns = None if lasts is None else min(at_ns + lasts, (1 << 62) - 1)
-    event = Event(at_ns, until_ns, kind, tuple(paths), text)  # type: ignore[arg-type] # one of KINDS
+    event = Event(at_ns, until_ns, kind, tuple(paths), text, *action)  # type: ignore[arg-type] # one of KINDS
     assert decode(encode(event)) == event
 
 
@@ -34,6 +35,8 @@ def test_the_format_is_stable() -> None:
     event = Event(5, 9, "maintenance", ("east-*",), "new cable")
     wire = b'{"at_ns":5,"kind":"maintenance","paths":["east-*"],"text":"new cable","until_ns":9,"v":1}'
     assert encode(event) == wire
+    action = b'{"at_ns":5,"do":"kill","kind":"fault","paths":[],"text":"","until_ns":null,"v":1,"what":"B"}'
+    assert encode(Event(5, None, "fault", (), "", "kill", "B")) == action
 
 
 @pytest.mark.parametrize(
@@ -49,6 +52,8 @@ def test_the_format_is_stable() -> None:
         ({"paths": [1]}, "paths is not a text"),
         ({"paths": ["x"] * 1_001}, "paths is not of 1000 items at most"),
         ({"paths": ["x" * 1_025]}, "paths is not a text"),
+        ({"do": "x" * 65}, "do is not a text"),
+        ({"what": 1}, "what is not a text"),
         ({"more": 1}, "not known: more"),
         ({"text": "x" * 2_000}, "not a text of at most"),
     ],

@@ -59,6 +59,7 @@ _MAY_IMPORT = {
     "deploy/standin": "errors logs",
     "deploy/topology": "",
     "deploy/embedded": "errors jvm standin",
+    "deploy/lab": "embedded errors jvm standin topology",
     "deploy/demo": "embedded errors jvm signals",
     "deploy/commands": "demo errors live_check logs options parts ping signals spark_submit status topology",
     "deploy/cli": "commands logs",

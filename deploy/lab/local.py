@@ -34,14 +34,13 @@ def localized(topology: Topology) -> Topology:
 
 def left_out(topology: Topology) -> list[str]:
     """Return what of the network is not run here, for people."""
-    parts = [*topology.routers.values(), *topology.brokers.values()]
+    parts: list[Router | Broker] = [*topology.routers.values(), *topology.brokers.values()]
     routers = plan.make(topology).routers.values()
     elsewhere = [f"{r.id} to {c.host}:{c.port}" for r in routers for c in r.connectors if c.to is None]
     settings = sorted({key for b in topology.brokers.values() for key in b.settings if _is_of_its_host(key)})
     found = {
         "TLS and logins": topology.tls or topology.sasl,
-        "hosts and ports (all parts run here)": topology.hosts
-        or any(part.host or part.port for part in parts),
+        "hosts and their ports": topology.hosts or any(part.host or part.port for part in parts),
         "listeners and connectors as they were given (their links are made anew)": any(
             kind in router.entities for router in topology.routers.values() for kind in _OF_HOSTS
         ),

@@ -29,7 +29,7 @@ class Asking:
         self._client.close()
 
     def ask(self, questions: Mapping[str, Request], until: float) -> dict[str, Any]:
-        """Return the answers that came by `until` (of time.monotonic()), but for refusals; raises PollError."""
+        """Return the answers that came by `until` (of time.monotonic()), no refusals; raises PollError."""
         left = [*questions.items()]
         asked: dict[str, str] = {}
         answers: dict[str, Any] = {}

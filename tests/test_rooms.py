@@ -60,7 +60,7 @@ _MAY_IMPORT = {
     "deploy/topology": "",
     "deploy/embedded": "errors jvm standin topology",
     "deploy/lab": "embedded errors jvm standin topology",
-    "deploy/demo": "embedded errors jvm signals",
+    "deploy/demo": "embedded errors jvm lab signals topology",
     "deploy/commands": "demo errors live_check logs options parts ping signals spark_submit status topology",
     "deploy/cli": "commands logs",
     "deploy/__main__": "cli",

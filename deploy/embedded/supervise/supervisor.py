@@ -43,7 +43,7 @@ class Supervisor:
         stop_seconds: float = 8.0,
     ) -> None:
         self.state_dir = state_dir.resolve()
-        self.stopping = stopping
+        self._asked_to_stop = stopping
         self._stop_seconds = stop_seconds
         self._mark = f"{self.state_dir}//{uuid.uuid4().hex}"
         self._processes: dict[str, Process] = {}
@@ -73,6 +73,10 @@ class Supervisor:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+    def stopping(self) -> bool:
+        """Whether to give up what is waited for: someone asked for the end, or it has begun."""
+        return self._is_ending or self._asked_to_stop()
 
     @property
     def processes(self) -> list[Process]:
@@ -110,7 +114,7 @@ class Supervisor:
             self._processes[spec.name] = process
         began = time.monotonic()
         try:
-            process.wait_ready(stopping=lambda: self._is_ending or self.stopping())
+            process.wait_ready(stopping=self.stopping)
         except BaseException:
             process.kill()
             raise

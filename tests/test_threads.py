@@ -17,7 +17,6 @@ _SHORT_LIVED = {
     "deploy/lab/lab.py": "the starts of parts: `result` is asked for by the one who waits for them",
     "deploy/lab/connected.py": "a wait for each router: raised in the thread that waits for all",
     "deploy/demo/stack.py": "the starts of parts: `result` is asked for by the one who waits for them",
-    "deploy/demo/run.py": "the story of the fault: logged, the rest is shown on",
 }
 
 

@@ -15,12 +15,13 @@ from deploy.lab.lab import PREFIX
 _VICTIM = "B"
 _CALM_SECONDS = 12.0
 _DOWN_SECONDS = 8.0
+_MENDED_SECONDS = 5.0  # until probes have found their ways again
 
 
-def kill_and_restart(
+def break_and_mend(
     stack: Stack, has_results: threading.Event, stopping: threading.Event, tell: Callable[[str], None]
 ) -> None:
-    """Kill the router some time after the first results, and start it again.
+    """Kill the router some time after the first results, start it again, and wait until all is well.
 
     Each step is told, and recorded as an event. Returns early when `stopping` is set.
     """
@@ -42,6 +43,7 @@ def kill_and_restart(
     tell(f"router {_VICTIM} is back after {down_seconds:.1f} s")
     text = f"router {_VICTIM} down for {down_seconds:.1f} s"
     _record(stack, events.Event(began_ns, time.time_ns(), "fault", (), text))
+    stopping.wait(_MENDED_SECONDS)
 
 
 def _record(stack: Stack, event: events.Event) -> None:

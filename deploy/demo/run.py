@@ -7,6 +7,8 @@ import logging
 import sys
 import threading
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +19,10 @@ from rich.table import Table
 from rich.text import Text
 
 from collectors.contract.window_rows import CLASSES
+from collectors.process.worker import Worker
 from dashboards.terminal.table import screen
 from deploy.demo import audit
-from deploy.demo.fault import kill_and_restart
+from deploy.demo.fault import break_and_mend
 from deploy.demo.stack import Stack
 from deploy.embedded import http
 from deploy.embedded.supervise.process import Interrupted
@@ -50,9 +53,11 @@ def run(*, seconds: int | None, fault: bool, json_file: Path | None, state_dir: 
         except Interrupted:
             return 0
         shown = _Screen(console, stack, began)
+        story = partial(break_and_mend, stack, shown.has_results, stopping, shown.tell)
+        breaking = Worker("story", story, again=False)
         if fault:
-            threading.Thread(target=_play_fault, args=(stack, stopping, shown), daemon=True).start()
-        shown.watch(stopping, seconds)
+            breaking.start()
+        shown.watch(stopping, seconds, lambda: fault and not breaking.ended.is_set())
         if seconds is None:
             return 0
         memory = supervisor.memory_bytes()
@@ -71,14 +76,6 @@ def run(*, seconds: int | None, fault: bool, json_file: Path | None, state_dir: 
     if json_file is not None:
         json_file.write_text(json.dumps(summary, indent=2) + "\n")
     return unaccounted
-
-
-def _play_fault(stack: Stack, stopping: threading.Event, shown: _Screen) -> None:
-    try:
-        kill_and_restart(stack, shown.has_results, stopping, shown.tell)
-    except Exception:  # noqa: BLE001 -- the demonstration goes on without it
-        if not stopping.is_set():
-            _log.exception("the fault could not be carried out")
 
 
 def _wait_for_totals(supervisor: Supervisor, stack: Stack) -> audit.Totals:
@@ -109,17 +106,19 @@ class _Screen:
         if not self._console.is_terminal:
             self._console.print(line, markup=False, highlight=False)
 
-    def watch(self, stopping: threading.Event, seconds: int | None) -> None:
-        """Show until asked to stop, or until so many seconds after the first results."""
+    def watch(self, stopping: threading.Event, seconds: int | None, is_broken: Callable[[], bool]) -> None:
+        """Show until asked to stop, or until so many seconds after the first results, if all is mended."""
         until: float | None = None
         with Live(console=self._console, auto_refresh=False, screen=False) as live:
-            while not stopping.wait(_REFRESH_SECONDS) and (until is None or time.monotonic() < until):
+            while not stopping.wait(_REFRESH_SECONDS) and (
+                until is None or time.monotonic() < until or is_broken()
+            ):
                 state = self._state()
                 if state is None:
                     continue
                 if self.first_result_seconds is None and _has_results(state):
                     self.first_result_seconds = round(time.monotonic() - self._began, 1)
-                    until = None if seconds is None else time.monotonic() + seconds
+                    until = time.monotonic() + (float("inf") if seconds is None else seconds)
                     self.tell("first results are on the screen")
                     self.has_results.set()
                 if self._console.is_terminal:

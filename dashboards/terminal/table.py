@@ -32,7 +32,7 @@ _FIGURES: Final = {"p50": 6, "p99": 7, "max": 7, "rate": 6, "lost": 5, "jitter":
 _WIDE: Final = 100  # columns: there is room for budgets
 _BUDGETS: Final = 2  # overspent ones that have a line of their own
 # How many are shown of the network, where there is room for them.
-_MOST: Final = {"routers": 8, "edges": 6, "queues": 6}
+_MOST: Final = {"routers": 8, "edges": 6, "broker_links": 6, "queues": 6}
 _LEAST: Final = 2
 
 
@@ -57,6 +57,8 @@ def screen(state: Json, width: int, options: TableOptions | None = None) -> Rend
         parts.append(_routers(state, options))
     if state["edges"]:
         parts.append(_edges(state, options))
+    if state.get("broker_links"):  # an exporter of before told none
+        parts.append(_broker_links(state, options))
     if state["queues"]:
         parts.append(_queues(state, options))
     return Group(*parts)
@@ -194,6 +196,22 @@ def _edges(state: Json, options: TableOptions) -> Table:
     return table
 
 
+def _broker_links(state: Json, options: TableOptions) -> Table:
+    most = _most("broker_links", options)
+    table = _small("broker's link", "state", "waiting", "unacked", "msg/s")
+    links = sorted(state["broker_links"], key=lambda k: (k["up"], -(k["messages"] or 0), k["link"]))
+    for link in links[:most]:
+        table.add_row(
+            Text(f"{shown(link['broker'])} {shown(link['kind'])} {shown(link['link'])}"),
+            Text("not heard of", style="magenta")
+            if link["stale"]
+            else Text(shown(link["state"]), style="green" if link["up"] else "bold white on red"),
+            *(Text(_rate(link[name])) for name in ("messages", "delivering", "rate")),
+        )
+    _and_more(table, len(links) - most)
+    return table
+
+
 def _queues(state: Json, options: TableOptions) -> Table:
     most = _most("queues", options)
     table = _small("queue", "broker", "messages", "consumers", "in/s", "out/s")
@@ -249,7 +267,7 @@ def around(state: Json, options: TableOptions) -> int:
     """Return how many lines events, budgets and network take above and below the paths."""
     network = 0
     for name in _MOST:
-        count_, most = len(state[name]), _most(name, options)
+        count_, most = len(state.get(name, ())), _most(name, options)
         network += (1 + min(count_, most) + (count_ > most)) if count_ else 0
     return len(event_lines(state)) + len(_overspent(state)) + network
 

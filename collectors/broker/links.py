@@ -34,17 +34,19 @@ def feeding(snapshot: BrokerSnapshot) -> list[str]:
 def _told(snapshot: BrokerSnapshot, queues: dict[str, Row]) -> Iterator[Row]:
     links = snapshot.product.links
     attached = snapshot.beans.get(links.attached.name, []) if links.attached else None
-    there = None if attached is None else {row["link"] for row in attached}
+    there: dict[str, list[str]] = {}
+    for row in attached or ():
+        there.setdefault(row["link"], []).append(row["peer"] or "")
     for bean in links.kinds:
         for said in snapshot.beans.get(bean.name, []):
             own = links.mirror + said["link"]
             mirrors = bool(links.mirror) and bean.name == "amqp" and own in queues
-            connected = said.get("connected") if there is None else said["link"] in there
+            connected = said.get("connected") if attached is None else said["link"] in there
             to = ", ".join(said.get("to") or ()) or ", ".join(
                 _HOST.findall((said.get("uri") or "").split("?")[0])
             )
             yield _link(
-                {**said, "connected": connected},
+                {**said, "connected": connected, "peers": there.get(said["link"])},
                 "mirror" if mirrors else bean.name,
                 encodable(to),
                 queues.pop(own) if mirrors else queues.get(said.get("queue") or ""),
@@ -67,6 +69,7 @@ def _link(said: Row, kind: str, to: str, queue: Row | None) -> Row:
         "kind": kind,
         "link": said["link"],
         "to": to,
+        "peers": said.get("peers"),  # who they turned out to be; unlike `to` it is not in the configuration
         "queue": queue.get("queue") or said.get("queue"),
         "state": state,
         "up": None if state == UNKNOWN else state == UP,

@@ -170,8 +170,8 @@ def _links() -> list[Any]:
     table = style.table_panel(
         "Links of brokers",
         "Bridges, AMQP connections and mirrors to other brokers. Down: stopped, not connected, or nothing"
-        " takes messages from the queue that feeds it. Waiting: messages in that queue; empty where the broker does"
-        " not say which it is.",
+        " takes messages from the queue that feeds it. Waiting: messages in that queue; nothing where the"
+        " broker does not say which it is.",
         [
             table_query(q.LINK_STATE, ref="state"),
             table_query(q.LINK_BACKLOG, ref="backlog"),

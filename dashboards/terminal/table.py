@@ -164,7 +164,7 @@ def _budget(path: Json) -> Text:
 
 
 def _routers(state: Json, options: TableOptions) -> Table:
-    most = _most("routers", options)
+    most = _most("routers", state, options)
     table = _small("router", "state", "waiting", "unsettled", "msg/s", "version")
     routers = sorted(state["routers"], key=lambda router: (router["up"], router["router"]))
     for router in routers[:most]:
@@ -181,7 +181,7 @@ def _routers(state: Json, options: TableOptions) -> Table:
 
 
 def _edges(state: Json, options: TableOptions) -> Table:
-    most = _most("edges", options)
+    most = _most("edges", state, options)
     table = _small("link", "state", "waiting", "unsettled", "msg/s")
     edges = sorted(state["edges"], key=lambda edge: (edge["up"], edge["id"]))
     for edge in edges[:most]:
@@ -197,7 +197,7 @@ def _edges(state: Json, options: TableOptions) -> Table:
 
 
 def _broker_links(state: Json, options: TableOptions) -> Table:
-    most = _most("broker_links", options)
+    most = _most("broker_links", state, options)
     table = _small("broker's link", "state", "waiting", "unacked", "msg/s")
     links = sorted(state["broker_links"], key=lambda k: (k["up"], -(k["messages"] or 0), k["link"]))
     for link in links[:most]:
@@ -213,7 +213,7 @@ def _broker_links(state: Json, options: TableOptions) -> Table:
 
 
 def _queues(state: Json, options: TableOptions) -> Table:
-    most = _most("queues", options)
+    most = _most("queues", state, options)
     table = _small("queue", "broker", "messages", "consumers", "in/s", "out/s")
     queues = sorted(state["queues"], key=lambda queue: (-queue["messages"], queue["queue"]))
     for queue in queues[:most]:
@@ -256,18 +256,20 @@ def _and_more(table: Table, hidden: int) -> None:
         table.add_row(Text(f"… and {hidden} more", style="dim"))
 
 
-def _most(what: str, options: TableOptions) -> int:
+def _most(what: str, state: Json, options: TableOptions) -> int:
     """Return how many lines of a part of the network are shown; paths come first on a small screen."""
     if options.height is None:
         return _MOST[what]
-    return max(_LEAST, min(_MOST[what], (options.height - 12) // 3 - 2))
+    parts = sum(bool(state.get(name)) for name in _MOST)
+    least = _LEAST if parts < len(_MOST) else 1
+    return max(least, min(_MOST[what], (options.height - 12) // max(parts, 3) - 2))
 
 
 def around(state: Json, options: TableOptions) -> int:
     """Return how many lines events, budgets and network take above and below the paths."""
     network = 0
     for name in _MOST:
-        count_, most = len(state.get(name, ())), _most(name, options)
+        count_, most = len(state.get(name, ())), _most(name, state, options)
         network += (1 + min(count_, most) + (count_ > most)) if count_ else 0
     return len(event_lines(state)) + len(_overspent(state)) + network
 

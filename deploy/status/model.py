@@ -232,7 +232,8 @@ def _broker_link(found: Status, broker: str, link: CountedRow, seconds: float) -
     found.broker_links.append(
         {
             "broker": broker,
-            **{name: row[name] for name in ("link", "kind", "to", "queue", "state", "up")},
+            **{name: row[name] for name in ("link", "kind", "queue", "state", "up")},
+            "to": row["to"] or ", ".join(row["peers"] or ()),
             "messages": row["messages"],
             "delivering": row["delivering"],
             "acknowledged_per_second": _rate(link.added["acknowledged"], seconds) if known else None,

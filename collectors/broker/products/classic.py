@@ -44,8 +44,8 @@ CLASSIC: Final = Product(
         quotes_names=False,  # only names that need it stand in quotes
     ),
     None,
-    # A connector says nothing of its state; of what it has connected there is an MBean, as long as it is. Its
-    # other attributes are the settings of the connector, among them passwords: they are not asked for.
+    # A connector says nothing of its state, neither started nor connected: of each peer that it has reached
+    # there is an MBean for as long as it has it. Its other attributes are settings, among them passwords.
     links=Links(
         kinds=(
             Bean(

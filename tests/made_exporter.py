@@ -85,7 +85,7 @@ class Served:
             "kind": "bridge",
             "link": "orders-to-two",
             "to": "two",
-            "state": "not connected",
+            "state": "down",
             "up": False,
         }
         mirror = {"kind": "mirror", "link": "two", "to": "two:61616", "state": "up", "up": True}

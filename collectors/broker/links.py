@@ -87,7 +87,7 @@ def _state(said: Row, consumers: int | None) -> str:
     if said.get("started") is False:
         return "stopped"
     if said.get("connected") is False:
-        return "not connected"
+        return "down"
     if consumers == 0:
-        return "takes nothing"
+        return "hangs"
     return UNKNOWN if said.get("connected") is None and consumers is None else UP

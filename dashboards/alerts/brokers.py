@@ -31,7 +31,7 @@ ALERTS: Final = (
         hold="2m",
         severity="ticket",
         summary=(
-            "Broker {{ $labels.broker }}: the {{ $labels.kind }} {{ $labels.link }}{{ if $labels.to }} to"
+            "Broker {{ $labels.broker }}: the {{ $labels.kind }} link {{ $labels.link }}{{ if $labels.to }} to"
             " {{ $labels.to }}{{ end }} is down"
         ),
         board="brokers",
@@ -46,7 +46,7 @@ ALERTS: Final = (
         hold="5m",
         severity="ticket",
         summary=(
-            "Broker {{ $labels.broker }}: {{ $value | humanize }} messages wait for the {{ $labels.kind }}"
+            "Broker {{ $labels.broker }}: {{ $value | humanize }} messages wait for the {{ $labels.kind }} link"
             " {{ $labels.link }}, and more come than go"
         ),
         board="brokers",

@@ -179,25 +179,29 @@ def _links() -> list[Any]:
             table_query(q.LINK_RATE, ref="rate"),
         ],
         columns,
-        size=(12, 8),
+        size=(14, 8),
         sort="Waiting",
     )
+    override(table, "Broker", custom__minWidth=80)
+    override(table, "Kind", custom__width=70)
+    override(table, "Link", custom__minWidth=120)
+    override(table, "To", custom__minWidth=130)
     override(
         table,
         "State",
         mappings=style.mappings(style.UP),
         custom__cellOptions={"type": "color-text"},
-        custom__width=75,
+        custom__width=65,
     )
     for name in ("Waiting", "Unacked"):
-        override(table, name, custom__width=90)
+        override(table, name, custom__width=85)
     override(table, "Acked", unit=style.MESSAGES, decimals=1, custom__width=93)
     backlog = style.time_series_panel(
         "Waiting for links",
         "Messages in the queues that feed links, the ten longest: what the next broker has yet to get.",
         "short",
         [range_query(q.LINK_BACKLOG_TOP, "{{broker}} {{kind}} {{link}}")],
-        size=(12, 8),
+        size=(10, 8),
     )
     return [table, backlog]
 

@@ -144,7 +144,7 @@ def test_shows_mesh_and_queues(page: Page, served: Served) -> None:
         ".map((row) => [...row.cells].map((cell) => cell.innerText))"
     )
     assert links == [
-        ["orders-to-two", "artemis", "bridge", "two", "not connected", "12", "–", "–"],
+        ["orders-to-two", "artemis", "bridge", "two", "down", "12", "–", "–"],
         ["two", "artemis", "mirror", "two:61616", "up", "0", "0", "1"],
     ]
     served.put_line(b_up=False)

@@ -56,7 +56,7 @@ def test_fits_80_columns_whatever_comes(served: Served) -> None:
     assert [line.split()[0] for line in lines if "cut off from A" in line] == ["C"]
     assert any("orders" in line and "12" in line for line in lines)
     (bridge,) = (line for line in lines if "orders-to-two" in line)
-    assert bridge.split() == ["artemis", "bridge", "orders-to-two", "not", "connected", "12", "–", "–"]
+    assert bridge.split() == ["artemis", "bridge", "orders-to-two", "down", "12", "–", "–"]
 
 
 def test_shows_the_worst_first_and_sorts(served: Served) -> None:

@@ -47,10 +47,10 @@ def test_links_of_a_real_broker() -> None:
     ("state", "bridge", "mirror", "amqp"),
     [
         ("connected", ["up", 0], ["up", 0], ["up", None]),
-        ("peer killed", ["not connected", 7], ["not connected", 9], ["not connected", None]),
+        ("peer killed", ["down", 7], ["down", 9], ["down", None]),
         ("peer back", ["up", 0], ["up", 0], ["up", None]),
         ("peer hangs, first seconds", ["up", 5], ["up", 5], ["up", None]),
-        ("peer hangs, after 2 minutes", ["not connected", 5], ["takes nothing", 5], ["up", None]),
+        ("peer hangs, after 2 minutes", ["down", 5], ["hangs", 5], ["up", None]),
         ("peer goes on", ["up", 0], ["up", 0], ["up", None]),
     ],
 )
@@ -113,7 +113,7 @@ def test_the_queue_of_a_bridge_is_asked_for_by_name_where_the_config_leaves_it_o
     few = Queues(include=("plain",))
     replies = [r for r in STATES["peer killed"] if 'queue="orders"' not in r["request"]["mbean"]]
     first = look(replies, few, ())
-    assert told(first, "state", "messages", "queue")["bridge"] == ["not connected", None, "orders"]
+    assert told(first, "state", "messages", "queue")["bridge"] == ["down", None, "orders"]
     assert links.feeding(first) == ["orders"]
     second = look(STATES["peer killed"], few, tuple(links.feeding(first)))
     assert told(second, "messages")["bridge"] == [7]
@@ -154,7 +154,7 @@ def test_what_a_version_does_not_know_is_absent() -> None:
 def test_a_mirror_that_was_taken_away_leaves_its_queue() -> None:
     """What waits in it is told all the same."""
     replies = [reply for reply in STATES["peer killed"] if reply["request"]["mbean"] != CONNECTIONS]
-    assert told(look(replies), "link", "to", "state", "messages")["mirror"] == ["two", "", "takes nothing", 9]
+    assert told(look(replies), "link", "to", "state", "messages")["mirror"] == ["two", "", "hangs", 9]
 
 
 def test_links_are_as_many_as_the_config_allows() -> None:
@@ -198,7 +198,7 @@ def test_records_and_metrics_of_links() -> None:
         "link": "orders-to-two",
         "to": "two",
         "queue": "orders",
-        "state": "not connected",
+        "state": "down",
         "up": False,
         "started": True,
         "connected": False,

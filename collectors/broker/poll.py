@@ -57,20 +57,21 @@ def select_queues(product: Product, queues: Queues, replies: Sequence[Any]) -> Q
     for bean, reply in zip(product.destinations, replies, strict=True):
         value = reply.get("value") if isinstance(reply, Mapping) else None
         names = [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
-        wanted = sorted(name for name in names if _wanted(product, bean, name, queues))
+        named = [(queue, name) for name in names if (queue := _named(bean, name))]
+        of_users = [(queue, name) for queue, name in named if not queue.startswith(product.internal)]
+        wanted = sorted(name for queue, name in of_users if matches(queue, queues.include))
         beans[bean.name] = tuple(wanted[: queues.limit])
-        omitted[bean.name] = len(names) - len(beans[bean.name])
+        omitted[bean.name] = len(of_users) - len(beans[bean.name])
         too_many = too_many or len(wanted) > queues.limit
     return QueueSelection(beans if too_many else None, omitted)
 
 
-def _wanted(product: Product, bean: Bean, name: str, queues: Queues) -> bool:
+def _named(bean: Bean, name: str) -> str:
+    """Return the queue or address that an object name names; nothing if it is none."""
     try:
-        keys = object_names.parse(name)
+        return object_names.parse(name).get(bean.keys[-1][0], "")
     except ValueError:
-        return False
-    named = keys.get(bean.keys[-1][0], "")
-    return not named.startswith(product.internal) and matches(named, queues.include)
+        return ""
 
 
 def requests(

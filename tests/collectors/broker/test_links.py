@@ -104,8 +104,10 @@ def test_the_brokers_own_queues_are_no_users_queues() -> None:
         assert not [row for row in snapshot.beans["address"] if row["address"].startswith("$")]
         assert told(snapshot, "messages")["mirror"] == [9]
     names = [products.ARTEMIS.queue.pattern.format(queue=f'"{name}"') for name in (MIRROR, "orders")]
+    names += ["none", "x:y"]
     selection = poll.select_queues(products.ARTEMIS, Queues(limit=1), [{"value": names}, {"value": []}])
     assert selection.beans is None
+    assert selection.omitted["queue"] == 0
 
 
 def test_the_queue_of_a_bridge_is_asked_for_by_name_where_the_config_leaves_it_out() -> None:

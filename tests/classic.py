@@ -113,10 +113,12 @@ def running() -> Iterator[Classic]:
     (agent,) = parts.jars("jolokia")
     (py4j,) = pyspark_jars().glob("py4j-*.jar")
     logging = sorted(pyspark_jars().glob("slf4j-api-*.jar"))
+    # The agent starts in a thread: what it says would now and then come before the port that py4j waits for.
+    quiet = "logHandlerClass=org.jolokia.server.core.service.impl.QuietLogHandler"
     gateway_port, process = launch_gateway(
         jarpath=str(py4j),
         classpath=":".join(str(jar) for jar in [*jars(), *logging]),
-        javaopts=[f"-javaagent:{agent}=port={port},host={LOOPBACK}", "-Xmx128m", "-XX:+UseSerialGC"],
+        javaopts=[f"-javaagent:{agent}=port={port},host={LOOPBACK},{quiet}", "-Xmx128m", "-XX:+UseSerialGC"],
         java_path=str(parts.java),
         die_on_exit=True,
         return_proc=True,

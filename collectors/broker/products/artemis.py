@@ -9,13 +9,13 @@ from collectors.polling.attributes import attributes
 
 _MIRROR: Final = "$ACTIVEMQ_ARTEMIS_MIRROR_"
 
-# What links say, as seen with 2.44. Their peer is killed, refuses, or was never there: Connected is false
-# at once, and true within a retry interval when it comes back. Their peer hangs (SIGSTOP): a bridge says so
+# What links say, as seen with 2.44. Their peer is killed, so that its port refuses: Connected is false at
+# once, and true within a retry interval when it comes back. Their peer hangs (SIGSTOP): a bridge says so
 # after up to two minutes (its connection-ttl and check-period). An AMQP connection lets go after a minute
-# (the acceptor's idle time-out), and at once connects anew, as the peer's kernel still takes it: Connected
-# is true all but a moment in each minute for as long as the peer hangs, but nothing takes messages from the
-# queue that feeds it, ConsumerCount 0. A bridge whose forwarding address the peer has not is never
-# connected, either (AMQ222097 in its log).
+# (the acceptor's idle time-out), and at once connects anew, as the peer's kernel still takes it:
+# Connected is true all but a moment in each minute for as long as the peer hangs, but nothing takes
+# messages from the queue that feeds it, ConsumerCount 0. A bridge whose forwarding address the peer has
+# not is never connected, either (AMQ222097 in its log).
 # MessagesPendingAcknowledgement of a bridge is all that it has sent, and never falls; what is pending is
 # the DeliveringCount of its queue. Uri has all options of the connection, so passwords.
 # Which queues an AMQP connection sends, no MBean says. A mirror is known by its own queue, in which

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import proton
 from cproton_ffi import ffi, lib
 
-from deploy.standin.engine import peers, sections
+from deploy.standin.engine import outcomes, peers, sections
 from deploy.standin.engine.amqp_socket import key_of
 from deploy.standin.engine.links import InLink, OutLink, Transit
+from deploy.standin.engine.routed_links import RoutedLink
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -125,6 +126,7 @@ class Events:
             for link in list(peer.links.values()):
                 if lib.pn_link_session(link.pn) == session:
                     self.router.remove_link(link)
+            peer.forget_session(session)
         lib.pn_session_close(session)
 
     # -- links --------------------------------------------------------------------------------------------
@@ -132,6 +134,9 @@ class Events:
     def _link_open(self, event: Any) -> None:
         pn = lib.pn_event_link(event)
         known = self.router.links.get(key_of(pn))
+        if isinstance(known, RoutedLink):
+            known.opened()
+            return
         if known:
             self.router.auto_links.attached(known)
             return
@@ -139,8 +144,12 @@ class Events:
         link = proton.Link.wrap(pn)
         if peer is None or not link.state & proton.Endpoint.LOCAL_UNINIT:
             return
-        if link.is_receiver and peer.role == peers.INTER_ROUTER:
+        if link.is_receiver and proton.symbol("standin.control") in (link.remote_properties or {}):
+            self.router.told_by(peer, link)
+        elif link.is_receiver and proton.symbol("standin.route") in (link.remote_properties or {}):
             self.router.mesh.accept_link(peer, link)
+        elif self.router.link_routes.take(peer, link):
+            pass
         elif link.is_receiver:
             self._open_in_link(peer, link)
         else:
@@ -183,7 +192,9 @@ class Events:
     def _link_close(self, event: Any) -> None:
         pn = lib.pn_event_link(event)
         link = self.router.links.get(key_of(pn))
-        if link:
+        if isinstance(link, RoutedLink):
+            link.ended_by_peer(detached=lib.pn_event_type(event) == lib.PN_LINK_REMOTE_DETACH)
+        elif link:
             self.router.auto_links.detached(link)
             self.router.remove_link(link)
 
@@ -191,6 +202,8 @@ class Events:
         link = self.router.links.get(key_of(lib.pn_event_link(event)))
         if isinstance(link, OutLink):
             link.on_credit()
+        elif isinstance(link, RoutedLink):
+            link.on_flow()
 
     # -- deliveries ---------------------------------------------------------------------------------------
 
@@ -205,6 +218,8 @@ class Events:
                 self._receive(link, delivery)
             elif lib.pn_delivery_settled(delivery):
                 _settled_by_sender(link, transit)
+        elif isinstance(link, RoutedLink):
+            link.on_delivery(delivery)
 
     def _receive(self, link: InLink, delivery: Any) -> None:
         pn = link.pn
@@ -244,8 +259,8 @@ class Events:
 
     def _deliver(self, link: InLink, transit: Transit) -> None:
         router = self.router
-        if link.kind == "router-control":
-            router.mesh.receive_advert(link, transit.data)
+        if link.read is not None:
+            link.read(transit.data)
             return
         route = link.route
         if route is None:
@@ -279,7 +294,7 @@ class Events:
             and transit.delivery is not None
             and not transit.waiting
         ):
-            _copy_details(delivery, transit.delivery)
+            outcomes.copy(delivery, transit.delivery)
         if lib.pn_delivery_settled(delivery):
             link.settle(transit, delivery, state)
             if transit.route:
@@ -306,13 +321,3 @@ def _settled_by_sender(link: InLink, transit: Transit) -> None:
     if transit.sent:
         out, delivery = transit.sent
         out.settle(transit, delivery, lib.pn_delivery_remote_state(delivery))
-
-
-def _copy_details(source: Any, target: Any) -> None:
-    """Copy the reason of a rejection, or the details of a modification."""
-    there, here = proton.Delivery.wrap(source).remote, proton.Delivery.wrap(target)
-    here.local.condition = there.condition
-    here.local.failed = there.failed
-    here.local.undeliverable = there.undeliverable
-    here.local.annotations = there.annotations
-    here.update(lib.pn_delivery_remote_state(source))

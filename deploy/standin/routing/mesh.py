@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING
 import proton
 
 from deploy.standin.engine import peers
-from deploy.standin.engine.links import InLink, OutLink, Transit
+from deploy.standin.engine.links import OutLink, Transit
 from deploy.standin.routing.addresses import plain
 from deploy.standin.routing.topology import Advert
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from deploy.standin.engine.links import InLink
     from deploy.standin.engine.peers import Peer
     from deploy.standin.routing.router import Router
     from deploy.standin.routing.routes import Route
@@ -32,6 +33,8 @@ _names = itertools.count()
 
 
 class Mesh:
+    CONTROL = "router-control"  # the kind of the links by which adverts come
+
     def __init__(self, router: Router) -> None:
         self.router = router
         self.neighbours: dict[str, Peer] = {}
@@ -51,7 +54,7 @@ class Mesh:
         link.snd_settle_mode = proton.Link.SND_SETTLED
         link.properties = {proton.symbol("standin.control"): True}
         link.open()
-        self._control_links[name] = self.router.add_out_link(peer, link, "router-control", "Lqdhello")
+        self._control_links[name] = self.router.add_out_link(peer, link, self.CONTROL, "Lqdhello")
         self.neighbours[name] = peer
         self.router.topology.forget(name)  # it may be a new process, which knows nobody yet
         for advert in self.router.topology.adverts.values():
@@ -83,15 +86,14 @@ class Mesh:
             tuple(sorted(key for key, links in router.consumers.items() if links and key.startswith("M"))),
             tuple(sorted(router.edges.down)),
             router.settings.waypoints,
+            router.link_routes.led_from_here(),
         )
         self.changed = False
         if state == self._advertised:
             return
         self._advertised = state
         self._sequence += 1
-        neighbours, consumers, edges, waypoints = state
-        advert = Advert(router.id, router.boot_ns, self._sequence, neighbours, consumers, edges, waypoints)
-        self._learn(advert, None)
+        self._learn(Advert(router.id, router.boot_ns, self._sequence, *state), None)
 
     def resend_own_advert(self) -> None:
         """Repeat the last advert, in case a message was lost."""
@@ -100,16 +102,19 @@ class Mesh:
             if mine:
                 self._send_advert(link, mine)
 
-    def receive_advert(self, link: InLink, data: bytes) -> None:
+    def accept_control(self, peer: Peer, link: InLink) -> None:
+        link.read = lambda data: self._receive_advert(peer, data)
+
+    def _receive_advert(self, peer: Peer, data: bytes) -> None:
         message = proton.Message()
         try:
             message.decode(data)
             advert = Advert.from_json(json.loads(message.body))
         except (proton.ProtonException, AttributeError, KeyError, TypeError, ValueError) as error:
-            _log.warning("advert from %s is unreadable and was left out: %s", link.peer.container, error)
+            _log.warning("advert from %s is unreadable and was left out: %s", peer.container, error)
             return
         if advert.router != self.router.id:
-            self._learn(advert, link.peer.container)
+            self._learn(advert, peer.container)
 
     def _learn(self, advert: Advert, source: str | None) -> None:
         if not self.router.topology.learn(advert):
@@ -190,12 +195,6 @@ class Mesh:
         link.target.copy(link.remote_target)
         link.source.copy(link.remote_source)
         link.snd_settle_mode = link.remote_snd_settle_mode
-        if properties.get("standin.control"):
-            link.open()
-            control = self.router.add_in_link(peer, link, "router-control")
-            control.presettled = True
-            control.replenish()
-            return
         key, origin, target = (str(part) for part in properties.get("standin.route", ("", "", "")))
         trace = [str(step) for step in properties.get("standin.trace", ())]
         if not key or self.router.id in trace:

@@ -15,10 +15,12 @@ from deploy.standin.engine.amqp_socket import key_of
 from deploy.standin.engine.counters import RouterCounters
 from deploy.standin.engine.links import InLink, Link, OutLink, Transit
 from deploy.standin.engine.peers import EDGE, INTER_ROUTER, NORMAL, ROUTE_CONTAINER
+from deploy.standin.engine.routed_links import RoutedLink
 from deploy.standin.flavours import FLAVOURS
 from deploy.standin.routing import addresses
 from deploy.standin.routing.auto_links import AutoLinks
 from deploy.standin.routing.edges import UP, Edges
+from deploy.standin.routing.link_routes import LinkRoutes
 from deploy.standin.routing.mesh import Mesh
 from deploy.standin.routing.routes import InProcessConsumer, Route
 from deploy.standin.routing.topology import Topology
@@ -58,10 +60,11 @@ class Router:
         self.edges = Edges(self)
         self.mesh = Mesh(self)
         self.auto_links = AutoLinks(self)
-        self._by_role: dict[str, Mesh | Edges | AutoLinks] = {
-            INTER_ROUTER: self.mesh,
-            EDGE: self.edges,
-            ROUTE_CONTAINER: self.auto_links,
+        self.link_routes = LinkRoutes(self)
+        self._by_role: dict[str, tuple[Mesh | Edges | AutoLinks | LinkRoutes, ...]] = {
+            INTER_ROUTER: (self.mesh,),
+            EDGE: (self.link_routes, self.edges),
+            ROUTE_CONTAINER: (self.auto_links, self.link_routes),
         }
         self._stale_keys: set[str] = set()
         self._all_stale = False
@@ -76,13 +79,25 @@ class Router:
 
     def joined(self, peer: Peer) -> None:
         """Take in a peer whose connection is open."""
-        if peer.role in self._by_role:
-            self._by_role[peer.role].joined(peer)
+        for party in self._by_role.get(peer.role, ()):
+            party.joined(peer)
 
     def left(self, peer: Peer) -> None:
         """Forget a peer whose connection is lost or being closed."""
-        if peer.role in self._by_role:
-            self._by_role[peer.role].left(peer)
+        for party in self._by_role.get(peer.role, ()):
+            party.left(peer)
+
+    def told_by(self, peer: Peer, link: proton.Link) -> None:
+        """Take a link by which another router, or an edge, tells what is there."""
+        link.target.copy(link.remote_target)
+        link.source.copy(link.remote_source)
+        link.snd_settle_mode = link.remote_snd_settle_mode
+        link.open()
+        party = self.mesh if peer.role == INTER_ROUTER else self.edges
+        control = self.add_in_link(peer, link, party.CONTROL)
+        control.presettled = True
+        control.replenish()
+        party.accept_control(peer, control)
 
     # -- links --------------------------------------------------------------------------------------------
 
@@ -96,6 +111,9 @@ class Router:
         made.owning_key = key
         self._add(peer, made)
         return made
+
+    def add_routed(self, half: RoutedLink) -> None:
+        self._add(half.peer, half)
 
     def _add(self, peer: Peer, link: Link) -> None:
         key = key_of(link.pn)
@@ -121,8 +139,19 @@ class Router:
             self._remove_in_link(link)
         elif isinstance(link, OutLink):
             self._remove_out_link(link)
+        elif isinstance(link, RoutedLink):
+            link.cut_off()
         link.proton_link.close()
         link.proton_link.free()
+
+    def forget_routed(self, half: RoutedLink) -> None:
+        """Forget both halves of a routed link, which are closed."""
+        for each in (half, half.other):
+            if not each.closed:
+                each.closed = True
+                self.links.pop(key_of(each.pn), None)
+                each.peer.links.pop(key_of(each.pn), None)
+                each.proton_link.free()
 
     def _remove_in_link(self, link: InLink) -> None:
         for transit in link.unsettled.values():
@@ -249,6 +278,8 @@ class Router:
 
     def after_turn(self) -> None:
         """Do once what the events of a turn have made necessary: advertise, renew routes, give credit."""
+        if self.mesh.changed or self._all_stale:
+            self.edges.tell_link_routes()
         if self.mesh.changed:
             self.mesh.advertise()
             self.edges.update_proxies()
@@ -263,9 +294,11 @@ class Router:
 
     def recheck_credit_of_all(self) -> None:
         """Look at the credit of every incoming link, since faults have changed."""
-        self.credit_due.update(
-            (link.identity, link) for link in self.links.values() if isinstance(link, InLink)
-        )
+        for link in self.links.values():
+            if isinstance(link, InLink):
+                self.credit_due[link.identity] = link
+            elif isinstance(link, RoutedLink):
+                link.on_flow()
 
     def every_second(self) -> None:
         """Update rates, drop what is unused, repeat the advert and send heartbeats."""

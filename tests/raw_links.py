@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,23 +25,30 @@ class Seen:
     partial: bytes = b""
     outcomes: list[tuple[str, bool]] = field(default_factory=list)  # (state, settled) of each change
     ended: tuple[str, str | None] | None = None  # (detach or close, condition)
+    text: str | None = None
+    sent: int = 0
 
     @property
     def up(self) -> bool:
         return bool(self.link.state & proton.Endpoint.REMOTE_ACTIVE) and self.ended is None
 
+    def end(self, how: str, condition: proton.Condition) -> None:
+        self.link.condition = condition
+        self.link._update_cond()  # noqa: SLF001 -- proton's detach leaves the condition out, its close does not
+        getattr(self.link, how)()
+
 
 class End(Handler):
     """A client, or with `listen` a peer that waits for connections; `seen` has its links by name."""
 
-    def __init__(self, wires: Wires, answer: Callable[[Any], None] | None = None) -> None:
+    def __init__(self, answer: Callable[[Any], None] | None = None) -> None:
         super().__init__()
-        self._wires = wires
         self._answer = answer or mirror
         self.seen: dict[str, Seen] = {}
         self.in_order: list[Seen] = []
         self.connection: Any = None
         self.connections: list[Any] = []
+        self.acceptor: Any = None
 
     def on_connection_remote_open(self, event: Any) -> None:
         self.connections.append(event.connection)
@@ -48,6 +56,11 @@ class End(Handler):
         if event.connection.state & proton.Endpoint.LOCAL_UNINIT:
             event.connection.container = "scripted"
             event.connection.open()
+
+    def stop_listening(self) -> None:
+        if self.acceptor is not None:
+            self.acceptor.close()
+            self.acceptor = None
 
     def on_session_remote_open(self, event: Any) -> None:
         if event.session.state & proton.Endpoint.LOCAL_UNINIT:
@@ -84,7 +97,7 @@ class End(Handler):
         if seen and seen.ended is None:
             condition = event.link.remote_condition
             seen.ended = (how, condition.name if condition else None)
-            seen.text = condition.description if condition else None  # type: ignore[attr-defined]
+            seen.text = condition.description if condition else None
 
     def on_link_remote_close(self, event: Any) -> None:
         self._ended(event, "close")
@@ -132,19 +145,20 @@ class Wires:
         self.container = Container()
         self.container.timeout = 0.01
         self.container.start()
-        self._acceptors: list[Any] = []
+        self._listening: list[End] = []
         self._ends: list[End] = []
+        self._numbers = itertools.count()
 
     def listen(self, port: int, answer: Callable[[Any], None] | None = None) -> End:
-        end = End(self, answer)
-        end.acceptor = self.container.acceptor("127.0.0.1", port, end)  # type: ignore[attr-defined]
-        self._acceptors.append(end.acceptor)  # type: ignore[attr-defined]
+        end = End(answer)
+        end.acceptor = self.container.acceptor("127.0.0.1", port, end)
+        self._listening.append(end)
         return end
 
     def client(self, port: int) -> End:
-        end = End(self)
+        end = End()
         end.connection = self.container.connect(f"amqp://127.0.0.1:{port}", handler=end, reconnect=False)
-        end.connection.container = f"client{len(self._ends)}"
+        end.connection.container = f"client{next(self._numbers)}"
         self._ends.append(end)
         return end
 
@@ -159,14 +173,14 @@ class Wires:
             assert time.monotonic() < until, f"no {what} within {seconds} s"
             self.container.process()
 
-    def sender(self, end: End, address: str, name: str, **settings: Any) -> Seen:
+    def sender(self, end: End, address: str | None, name: str, **settings: Any) -> Seen:
         session = end.connection.session()
         session.open()
         link = session.sender(name)
         link.target.address = address
         return self._opened(end, link, settings)
 
-    def receiver(self, end: End, address: str, name: str, **settings: Any) -> Seen:
+    def receiver(self, end: End, address: str | None, name: str, **settings: Any) -> Seen:
         session = end.connection.session()
         session.open()
         link = session.receiver(name)
@@ -178,3 +192,17 @@ class Wires:
             setattr(link, key, value)
         link.open()
         return end.add(link)
+
+    def close_clients(self) -> None:
+        for end in self._ends:
+            end.connection.close()
+        self._ends.clear()
+        self.pump(0.1)
+
+    def close(self) -> None:
+        self.close_clients()
+        for end in self._listening:
+            end.stop_listening()
+            if end.connection is not None:
+                end.connection.close()
+        self.pump(0.1)

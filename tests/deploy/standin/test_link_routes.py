@@ -61,7 +61,7 @@ def send(end: Seen, data: bytes | None = None, *, settled: bool = False) -> Any:
 
 
 def test_both_ends_see_each_other_as_they_are(routed: Routed, client: End, wires: Wires) -> None:
-    """The broker's end has the client's address, and a name that no other client can have; credit is its own."""
+    """The broker's end has the client's address, and a name of its own; credit is the receiver's."""
     sender, far = routed.sender(client, "lr.q")
     receiver, source = routed.receiver(client, "lr.q")
     container = client.connection.container
@@ -220,7 +220,7 @@ def test_a_broker_that_refuses_is_heard(routed: Routed, client: End, wires: Wire
 
 
 def test_which_addresses_are_led(routed: Routed, client: End, wires: Wires) -> None:
-    """The longest prefix of whole words; the rest are ordinary addresses, and so is what an anonymous sender names."""
+    """Those below the longest prefix of whole words; what an anonymous sender names is an ordinary one."""
     assert routed.leads(client, "lr") == "store"
     assert routed.leads(client, "lr/q") == "store"
     assert routed.leads(client, "amqp:/lr.q") == "store"
@@ -235,7 +235,7 @@ def test_which_addresses_are_led(routed: Routed, client: End, wires: Wires) -> N
 
 
 def test_edges_lead_and_are_led(routed: Routed, wires: Wires) -> None:
-    """From an edge's client to a broker in the mesh, from the mesh to an edge's broker, and within an edge."""
+    """From an edge's client to a broker in the mesh, from the mesh to an edge's one, and within an edge."""
     at_edge, at_end = wires.client(routed.port("E")), wires.client(routed.port("C"))
     assert routed.leads(at_edge, "lr.q") == "store"
     assert routed.leads(at_edge, "of-edge.q") == "edge-store"

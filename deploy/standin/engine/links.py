@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from cproton_ffi import ffi, lib
 
-from deploy.standin.engine import credit, outcomes, sections
+from deploy.standin.engine import credit, sections
 from deploy.standin.engine.amqp_socket import key_of
 from deploy.standin.engine.counters import LinkCounters
+from deploy.standin.engine.outcomes import OUTCOME_NAMES
 from deploy.standin.engine.peers import EDGE, ROUTE_CONTAINER
 
 if TYPE_CHECKING:
@@ -144,8 +145,10 @@ class InLink(Link):
 
     def settle(self, transit: Transit, state: int) -> None:
         """End a delivery towards its sender, and count it."""
-        if not transit.settled:
-            outcomes.count(state, self.counters, self.peer.router.counters)
+        name = OUTCOME_NAMES.get(state)
+        if name and not transit.settled:
+            for counted in (self.counters, self.peer.router.counters):
+                setattr(counted, name, getattr(counted, name) + 1)
         delivery, transit.delivery = transit.delivery, None
         if delivery is None:
             return
@@ -281,5 +284,7 @@ class OutLink(Link):
         lib.pn_delivery_settle(delivery)
 
     def count_outcome(self, transit: Transit, state: int) -> None:
-        outcomes.count(state, self.counters)
+        name = OUTCOME_NAMES.get(state)
+        if name:
+            setattr(self.counters, name, getattr(self.counters, name) + 1)
         self.count_delay(transit.born_ns)

@@ -16,11 +16,11 @@ OUTCOME_STATES: dict[str, int] = {
     "released": lib.PN_RELEASED,
     "modified": lib.PN_MODIFIED,
 }
-_NAMES = {state: name for name, state in OUTCOME_STATES.items()}
+OUTCOME_NAMES = {state: name for name, state in OUTCOME_STATES.items()}
 
 
 def count(state: int, *several: DeliveryCounters) -> None:
-    name = _NAMES.get(state)
+    name = OUTCOME_NAMES.get(state)
     if name:
         for counters in several:
             setattr(counters, name, getattr(counters, name) + 1)

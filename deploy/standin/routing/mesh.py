@@ -16,6 +16,7 @@ import proton
 
 from deploy.standin.engine import peers
 from deploy.standin.engine.links import OutLink, Transit
+from deploy.standin.routing import removal
 from deploy.standin.routing.addresses import plain
 from deploy.standin.routing.topology import Advert
 
@@ -167,7 +168,7 @@ class Mesh:
         self.forget(link)
         waiting, link.queue = list(link.queue), type(link.queue)()
         for transit in waiting:
-            self.router.reroute(transit)
+            removal.reroute(transit)
         self._retire(link, time.monotonic() + _RETIRE_SECONDS)
 
     def _retire(self, link: OutLink, deadline: float) -> None:

@@ -9,7 +9,6 @@ import time
 from typing import TYPE_CHECKING
 
 import proton
-from cproton_ffi import lib
 
 from deploy.standin.engine.amqp_socket import key_of
 from deploy.standin.engine.counters import RouterCounters
@@ -17,7 +16,7 @@ from deploy.standin.engine.links import InLink, Link, OutLink, Transit
 from deploy.standin.engine.peers import EDGE, INTER_ROUTER, NORMAL, ROUTE_CONTAINER
 from deploy.standin.engine.routed_links import RoutedLink
 from deploy.standin.flavours import FLAVOURS
-from deploy.standin.routing import addresses
+from deploy.standin.routing import addresses, removal
 from deploy.standin.routing.auto_links import AutoLinks
 from deploy.standin.routing.edges import UP, Edges
 from deploy.standin.routing.link_routes import LinkRoutes
@@ -136,9 +135,9 @@ class Router:
         self.links.pop(key, None)
         link.peer.links.pop(key, None)
         if isinstance(link, InLink):
-            self._remove_in_link(link)
+            removal.end_incoming(link)
         elif isinstance(link, OutLink):
-            self._remove_out_link(link)
+            removal.end_outgoing(link)
         elif isinstance(link, RoutedLink):
             link.cut_off()
         link.proton_link.close()
@@ -152,46 +151,6 @@ class Router:
                 self.links.pop(key_of(each.pn), None)
                 each.peer.links.pop(key_of(each.pn), None)
                 each.proton_link.free()
-
-    def _remove_in_link(self, link: InLink) -> None:
-        for transit in link.unsettled.values():
-            transit.delivery = None  # it goes on to its consumer, but nobody waits for the outcome
-        link.unsettled.clear()
-        self.credit_due.pop(link.identity, None)
-        if link.route:
-            link.route.detach(link)
-
-    def _remove_out_link(self, link: OutLink) -> None:
-        self.mesh.forget(link)
-        consumers = self.consumers.get(link.owning_key or "")
-        if consumers and link in consumers:
-            consumers.remove(link)
-            self.mesh.changed = True
-            if not consumers:
-                del self.consumers[link.owning_key or ""]
-        for route in list(link.routes.values()):
-            route.refresh()
-        waiting, unsettled = list(link.queue), list(link.unsettled.values())
-        link.queue.clear()
-        link.unsettled.clear()
-        for transit in unsettled:
-            transit.sent = None
-            if transit.delivery is not None:
-                lib.pn_disposition_set_failed(lib.pn_delivery_local(transit.delivery), True)
-            if transit.route:
-                transit.route.outcome(transit, lib.PN_MODIFIED)
-        for transit in waiting:
-            self.reroute(transit)
-
-    def reroute(self, transit: Transit) -> None:
-        """Forward a message whose link is gone another way, or give it back to its sender."""
-        route = transit.route
-        if route is None:
-            return
-        if route.target == Route.TREE:
-            route.no_way(transit)
-        else:
-            route.forward(transit)
 
     def send(self, address: str, data: bytes) -> None:
         """Send a presettled message that this router has made."""
@@ -218,6 +177,15 @@ class Router:
         self.consumers.setdefault(key, []).append(link)
         self._stale_keys.add(key)
         self.mesh.changed = True
+
+    def remove_consumer(self, link: OutLink) -> None:
+        self.mesh.forget(link)
+        consumers = self.consumers.get(link.owning_key or "")
+        if consumers and link in consumers:
+            consumers.remove(link)
+            self.mesh.changed = True
+            if not consumers:
+                del self.consumers[link.owning_key or ""]
 
     def consumers_of(self, key: str) -> list[Way]:
         ways: list[Way] = list(self.consumers.get(key, ()))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import os
 import shutil
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -63,6 +65,12 @@ class OneRouter:
 
     def kill(self) -> None:
         self._running.kill()
+
+    def pause(self) -> None:
+        os.kill(self._running.pid, signal.SIGSTOP)
+
+    def resume(self) -> None:
+        os.kill(self._running.pid, signal.SIGCONT)
 
 
 def argv(plan: Plan, name: str, folder: Path, program: str) -> list[str | Path]:
@@ -145,11 +153,16 @@ class Routed:
     def receiver(self, client: End, address: str, broker: str = "store") -> tuple[Seen, Seen]:
         return self._routed("receiver", client, address, broker)
 
+    def answered(self, client: End, address: str) -> Seen:
+        """A sender's link that is up, or refused."""
+        near = self.wires.sender(client, address, next(self._names))
+        self.wires.wait(lambda: near.up or near.ended, f"an answer to {address}")
+        return near
+
     def leads(self, client: End, address: str) -> str | None:
         """Which broker gets a sender's link; None for an ordinary address, or a refusal."""
         before = {name: len(end.in_order) for name, end in self.brokers.items()}
-        near = self.wires.sender(client, address, next(self._names))
-        self.wires.wait(lambda: near.up or near.ended, f"an answer to {address}")
+        near = self.answered(client, address)
         near.link.close()
         near.link.session.close()
         return next((n for n, end in self.brokers.items() if len(end.in_order) > before[n]), None)

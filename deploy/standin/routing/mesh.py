@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("inflight.standin")
 _RETIRE_SECONDS = 10.0
+_SILENT_TICKS = 4  # seconds of this router's own, of which a busy machine may make longer ones
 _names = itertools.count()
 
 
@@ -39,6 +40,8 @@ class Mesh:
     def __init__(self, router: Router) -> None:
         self.router = router
         self.neighbours: dict[str, Peer] = {}
+        self._silent: dict[str, Peer] = {}  # neighbours that hang: connected, and not to be counted on
+        self._ticks: dict[str, int] = {}  # since each neighbour was heard
         self._control_links: dict[str, OutLink] = {}
         self._links: dict[tuple[str, str, str, str, bool], OutLink] = {}
         self._names: dict[int, tuple[str, str, str, str, bool]] = {}
@@ -57,6 +60,8 @@ class Mesh:
         link.open()
         self._control_links[name] = self.router.add_out_link(peer, link, self.CONTROL, "Lqdhello")
         self.neighbours[name] = peer
+        self._silent.pop(name, None)
+        self._ticks[name] = 0
         self.router.topology.forget(name)  # it may be a new process, which knows nobody yet
         for advert in self.router.topology.adverts.values():
             if advert.router != self.router.id:
@@ -69,15 +74,31 @@ class Mesh:
 
     def left(self, peer: Peer) -> None:
         name = peer.container or ""
-        if self.neighbours.get(name) is not peer:
+        if peer not in (self.neighbours.get(name), self._silent.get(name)):
             return
-        del self.neighbours[name]
+        self.neighbours.pop(name, None)
+        self._silent.pop(name, None)
         self._control_links.pop(name, None)
         self.changed = True
         for other in self.router.peers.values():  # a second connection between the same two
             if other is not peer and other.opened and (other.role, other.container) == (peer.role, name):
                 self.joined(other)
                 break
+
+    def watch_neighbours(self) -> None:
+        """Leave out those that have said nothing for some seconds, as real routers do without a hello."""
+        for name in list(self.neighbours):
+            self._ticks[name] += 1
+            if self._ticks[name] > _SILENT_TICKS:
+                _log.warning("nothing is heard of %s", name)
+                self._silent[name] = self.neighbours.pop(name)
+                self.changed = True
+
+    def _heard(self, name: str) -> None:
+        self._ticks[name] = 0
+        if name in self._silent:
+            self.neighbours[name] = self._silent.pop(name)
+            self.changed = True
 
     def advertise(self) -> None:
         """Send an advert of what is here now, if that is not what the last one said."""
@@ -107,6 +128,7 @@ class Mesh:
         link.read = lambda data: self._receive_advert(peer, data)
 
     def _receive_advert(self, peer: Peer, data: bytes) -> None:
+        self._heard(peer.container or "")
         message = proton.Message()
         try:
             message.decode(data)

@@ -283,6 +283,7 @@ class Router:
             del self.counters.addresses[
                 key
             ]  # no route, consumer or part of this router has the address any more
+        self.mesh.watch_neighbours()
         self.mesh.resend_own_advert()
         now = time.time()
         for amqp_socket in list(self.loop.sockets.values()):

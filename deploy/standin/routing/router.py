@@ -150,7 +150,8 @@ class Router:
                 each.closed = True
                 self.links.pop(key_of(each.pn), None)
                 each.peer.links.pop(key_of(each.pn), None)
-                each.proton_link.free()
+                if not each.unsettled:  # else that would settle them, which neither end has done
+                    each.proton_link.free()
 
     def send(self, address: str, data: bytes) -> None:
         """Send a presettled message that this router has made."""

@@ -199,6 +199,21 @@ def test_detaches_pass_with_their_reason(
     assert one.ended == (how, "x:so-be-it")
 
 
+def test_a_detach_settles_nothing(wires: Wires, sending: tuple[Seen, Seen]) -> None:
+    """Of what the broker has not answered the client learns no outcome: it may have been kept."""
+    near, far = sending
+    far.link.flow(1)
+    wires.wait(lambda: near.link.credit == 1, "credit")
+    send(near)
+    wires.wait(lambda: far.deliveries, "the message")
+    far.end("close", _FULL)
+    wires.wait(lambda: near.ended, "the end of the link")
+    near.link.close()
+    wires.wait(lambda: far.ended, "the answer")
+    wires.pump(0.2)
+    assert near.outcomes == []
+
+
 @pytest.mark.parametrize("kind", ["sender", "receiver"])
 def test_a_broker_that_refuses_is_heard(routed: Routed, client: End, wires: Wires, kind: str) -> None:
     """The client sees no terminus, and the broker's own reason."""

@@ -402,7 +402,6 @@ def test_the_stand_in_is_told_the_same(network: Network) -> None:
     assert "10.0.0.2:5672,role=normal,strip=no" in told
     assert "10.0.0.1:55672,role=inter-router,cost=4,name=to-hub-east" in told
     assert "orders=10.0.0.9:61616,name=to-store" in told
-    assert "reports=10.0.0.9:61616,name=to-store" in told
     assert router.file_name(network.plan) == "qdrouterd.conf"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import sys
 import threading
 import time
@@ -108,17 +109,15 @@ class _Screen:
 
     def watch(self, stopping: threading.Event, seconds: int | None, is_broken: Callable[[], bool]) -> None:
         """Show until asked to stop, or until so many seconds after the first results, if all is mended."""
-        until: float | None = None
+        until = math.inf
         with Live(console=self._console, auto_refresh=False, screen=False) as live:
-            while not stopping.wait(_REFRESH_SECONDS) and (
-                until is None or time.monotonic() < until or is_broken()
-            ):
+            while not stopping.wait(_REFRESH_SECONDS) and (time.monotonic() < until or is_broken()):
                 state = self._state()
                 if state is None:
                     continue
                 if self.first_result_seconds is None and _has_results(state):
                     self.first_result_seconds = round(time.monotonic() - self._began, 1)
-                    until = time.monotonic() + (float("inf") if seconds is None else seconds)
+                    until = time.monotonic() + (math.inf if seconds is None else seconds)
                     self.tell("first results are on the screen")
                     self.has_results.set()
                 if self._console.is_terminal:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import sys
 import threading
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +20,17 @@ from rich.table import Table
 from rich.text import Text
 
 from collectors.contract.window_rows import CLASSES
+from collectors.process.worker import Worker
 from dashboards.terminal.table import screen
 from deploy.demo import audit
-from deploy.demo.fault import kill_and_restart
+from deploy.demo.fault import break_and_mend
 from deploy.demo.stack import Stack
 from deploy.embedded import http
 from deploy.embedded.supervise.process import Interrupted
 from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.errors import Problem
 from deploy.jvm import artifacts
+from deploy.lab.lab import PREFIX
 from deploy.signals import stop_on_signals
 
 _REFRESH_SECONDS = 1.0
@@ -49,9 +54,11 @@ def run(*, seconds: int | None, fault: bool, json_file: Path | None, state_dir: 
         except Interrupted:
             return 0
         shown = _Screen(console, stack, began)
+        story = partial(break_and_mend, stack, shown.has_results, stopping, shown.tell)
+        breaking = Worker("story", story, again=False)
         if fault:
-            threading.Thread(target=_play_fault, args=(stack, stopping, shown), daemon=True).start()
-        shown.watch(stopping, seconds)
+            breaking.start()
+        shown.watch(stopping, seconds, lambda: fault and not breaking.ended.is_set())
         if seconds is None:
             return 0
         memory = supervisor.memory_bytes()
@@ -72,21 +79,13 @@ def run(*, seconds: int | None, fault: bool, json_file: Path | None, state_dir: 
     return unaccounted
 
 
-def _play_fault(stack: Stack, stopping: threading.Event, shown: _Screen) -> None:
-    try:
-        kill_and_restart(stack, shown.has_results, stopping, shown.tell)
-    except Exception:  # noqa: BLE001 -- the demonstration goes on without it
-        if not stopping.is_set():
-            _log.exception("the fault could not be carried out")
-
-
 def _wait_for_totals(supervisor: Supervisor, stack: Stack) -> audit.Totals:
     """End the probes and wait for the last final rows."""
     probe = next(process for process in supervisor.processes if process.spec.name == "probe")
     probe.stop()
-    bootstrap = stack.network.kafka.bootstrap
+    bootstrap = stack.lab.kafka.bootstrap
     try:
-        return audit.wait_complete(bootstrap, stack.network.prefix, _COMPLETE_SECONDS)
+        return audit.wait_complete(bootstrap, PREFIX, _COMPLETE_SECONDS)
     except KafkaError as error:
         raise Problem(f"the audit cannot read Kafka at {bootstrap}, which may have ended: {error}") from None
 
@@ -108,17 +107,17 @@ class _Screen:
         if not self._console.is_terminal:
             self._console.print(line, markup=False, highlight=False)
 
-    def watch(self, stopping: threading.Event, seconds: int | None) -> None:
-        """Show until asked to stop, or until so many seconds after the first results."""
-        until: float | None = None
+    def watch(self, stopping: threading.Event, seconds: int | None, is_broken: Callable[[], bool]) -> None:
+        """Show until asked to stop, or until so many seconds after the first results, if all is mended."""
+        until = math.inf
         with Live(console=self._console, auto_refresh=False, screen=False) as live:
-            while not stopping.wait(_REFRESH_SECONDS) and (until is None or time.monotonic() < until):
+            while not stopping.wait(_REFRESH_SECONDS) and (time.monotonic() < until or is_broken()):
                 state = self._state()
                 if state is None:
                     continue
                 if self.first_result_seconds is None and _has_results(state):
                     self.first_result_seconds = round(time.monotonic() - self._began, 1)
-                    until = None if seconds is None else time.monotonic() + seconds
+                    until = time.monotonic() + (math.inf if seconds is None else seconds)
                     self.tell("first results are on the screen")
                     self.has_results.set()
                 if self._console.is_terminal:

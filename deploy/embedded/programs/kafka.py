@@ -70,17 +70,18 @@ class Kafka(Service):
         supervisor: Supervisor,
         *,
         name: str = "kafka",
+        folder: str | None = None,
         port: int | None = None,
         fresh: bool = True,
         security: Security | None = None,
         settings: Mapping[str, object] | None = None,
     ) -> None:
         super().__init__(supervisor)
-        self._name = name
+        self.name = name
         self._port = port or free_port()
         self._security = security
         self._secure_port = free_port() if security else 0
-        self._directory = supervisor.directory(name, fresh=fresh)
+        self._directory = supervisor.directory(folder or name, fresh=fresh)
         self._config = self._directory / "server.properties"
         made = {**_SETTINGS, **self._listeners(), **self._security_settings(), **(settings or {})}
         password_files.write_private(self._config, "".join(f"{key}={value}\n" for key, value in made.items()))
@@ -150,7 +151,7 @@ class Kafka(Service):
         if not (self._directory / "data" / "meta.properties").exists():
             self._format()
         return ProcessSpec(
-            name=self._name,
+            name=self.name,
             argv=java.command("kafka", "kafka.Kafka", self._config, heap_mib=_HEAP_MIB),
             ready=self._ready,
             timeout_seconds=60,

@@ -96,6 +96,7 @@ class Process:
         """Send SIGTERM and return: `stop` without its wait, for ending several processes at once."""
         self._asked_to_end = True
         self._popen.terminate()
+        self._signal(signal.SIGCONT)  # one that stands still would not hear of it
 
     def stop(self, within_seconds: float | None = None) -> None:
         """Ask the process to end, and kill it if it has not within the time."""
@@ -111,10 +112,15 @@ class Process:
     def kill(self) -> None:
         """Kill the process and the processes that it has started."""
         self._asked_to_end = True
-        for pid in self._session():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        self._signal(signal.SIGKILL)
         self._popen.wait()
+
+    def pause(self) -> None:
+        """Let the process and those that it has started stand still: connections stay, nobody answers."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._signal(signal.SIGCONT)
 
     def memory_bytes(self) -> int:
         """Resident memory of the process and of what it started."""
@@ -132,6 +138,11 @@ class Process:
 
     def _log_end(self) -> str:
         return f"The end of its log, {self.log}:\n{self.log_tail() or '(nothing)'}"
+
+    def _signal(self, number: signal.Signals) -> None:
+        for pid in self._session():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
 
     def _session(self) -> list[int]:
         """Return the pids in its session. The mark is compared, too, since pids are reused."""

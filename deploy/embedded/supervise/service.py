@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
 from deploy.embedded.supervise.process import Process, ProcessSpec
 from deploy.embedded.supervise.supervisor import Supervisor
+from deploy.errors import Problem
+
+Argv = Sequence[str | Path]
 
 
 class Service(ABC):
@@ -18,6 +22,8 @@ class Service(ABC):
     def __init__(self, supervisor: Supervisor) -> None:
         self._supervisor = supervisor
         self._process: Process | None = None
+        self.name = type(self).__name__.lower()
+        self.begun_by: Callable[[Argv], Argv] = lambda argv: argv  # a command line that starts the given one
 
     @classmethod
     @contextmanager
@@ -33,7 +39,7 @@ class Service(ABC):
     @property
     def process(self) -> Process:
         if self._process is None:
-            raise RuntimeError(f"{type(self).__name__} was not started")
+            raise RuntimeError(f"{self.name} was not started")
         return self._process
 
     @property
@@ -41,7 +47,8 @@ class Service(ABC):
         return self._process is not None and self._process.alive
 
     def start(self) -> Self:
-        self._process = self._supervisor.start(self._spec())
+        spec = self._spec()
+        self._process = self._supervisor.start(replace(spec, argv=self.begun_by(spec.argv)))
         return self
 
     def stop(self) -> None:
@@ -57,3 +64,16 @@ class Service(ABC):
     def restart(self) -> None:
         self.stop()
         self.start()
+
+    def pause(self) -> None:
+        """Let it stand still as it is, its connections open; raises Problem if it does not run."""
+        self._running().pause()
+
+    def resume(self) -> None:
+        """Let it go on after `pause`; raises Problem if it does not run."""
+        self._running().resume()
+
+    def _running(self) -> Process:
+        if self._process is None or not self._process.alive:
+            raise Problem(f"{self.name} does not run: start it first")
+        return self._process

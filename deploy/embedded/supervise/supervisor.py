@@ -18,7 +18,7 @@ from typing import IO, Self
 
 from collectors.process.private_files import private_folder
 from deploy.embedded.supervise import orphans
-from deploy.embedded.supervise.process import Process, ProcessSpec
+from deploy.embedded.supervise.process import Interrupted, Process, ProcessSpec
 from deploy.errors import Problem
 
 log = logging.getLogger("inflight.embedded")
@@ -43,15 +43,17 @@ class Supervisor:
         stop_seconds: float = 8.0,
     ) -> None:
         self.state_dir = state_dir.resolve()
-        self.stopping = stopping
+        self._asked_to_stop = stopping
         self._stop_seconds = stop_seconds
         self._mark = f"{self.state_dir}//{uuid.uuid4().hex}"
         self._processes: dict[str, Process] = {}
         self._lock = threading.Lock()
         self._lock_file: IO[str] | None = None
         self._reaper: subprocess.Popen[bytes] | None = None
+        self._is_ending = False
 
     def __enter__(self) -> Self:
+        self._is_ending = False
         private_folder(self.state_dir)
         self._lock_file = _take(self.state_dir / "lock")
         if ended := orphans.end_marked(f"{self.state_dir}//", grace_seconds=0):
@@ -71,6 +73,10 @@ class Supervisor:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+    def stopping(self) -> bool:
+        """Whether to give up what is waited for: someone asked for the end, or it has begun."""
+        return self._is_ending or self._asked_to_stop()
 
     @property
     def processes(self) -> list[Process]:
@@ -97,6 +103,8 @@ class Supervisor:
         if self._reaper is None:
             raise RuntimeError("a Supervisor starts processes only inside its `with`")
         with self._lock:
+            if self._is_ending:  # other threads may still want to start something
+                raise Interrupted(spec.name)
             old = self._processes.get(spec.name)
             if old is not None and old.alive:
                 raise ValueError(f"a process named {spec.name} is running already, pid {old.pid}")
@@ -141,6 +149,8 @@ class Supervisor:
         """End all processes, the last started first, within about `stop_seconds`."""
         if self._reaper is None:
             return
+        with self._lock:
+            self._is_ending = True
         _stop_in_order(self.processes[::-1], self._stop_seconds)
         orphans.end_marked(self._mark, grace_seconds=0)
         self._reaper.communicate(b"q")

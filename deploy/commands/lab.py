@@ -62,8 +62,6 @@ def up(
     wiring = wiring or DEFAULT
     if wiring not in WIRINGS:
         raise Problem(f"--wiring {wiring}: is one of {', '.join(WIRINGS)}")
-    stopping = threading.Event()
-    stop_on_signals(stopping)
     found = network_of(network, routers, brokers, program)
     name = client.checked(name or found.topology.name)
     order = Order(
@@ -74,6 +72,9 @@ def up(
         stand_ins=stand_ins,
         kafka=kafka,
     )
+    starting.prepare(order)
+    stopping = threading.Event()
+    stop_on_signals(stopping)
     began = time.monotonic()
 
     def say(text: str) -> None:

@@ -59,6 +59,12 @@ class Part(_Element):
     state: PartState = "starting"
     ended: _Text | None = None  # how, where nobody had asked for it
 
+    def seen(self, *, there: bool) -> Self:
+        """Return the part as its process tells it, where its keeper does not."""
+        if not there or self.pid is None:
+            return self.model_copy(update={"state": "down", "pid": None})
+        return self.model_copy(update={"state": "paused" if is_stopped(self.pid) else "up"})
+
 
 class Record(_Element):
     """A lab. As a file it tells the states of when it was written, as an answer those of now."""

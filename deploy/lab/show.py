@@ -29,7 +29,8 @@ def lines(record: Record, condition: Condition, now_ns: int) -> Iterator[str]:
 
 def next_steps(lab: LabRecord) -> Iterator[str]:
     """What to type to measure on the lab, to break it and to end it."""
-    victim = next((part.name for part in lab.record.parts if part.kind == "router"), "")
+    routers = [part.name for part in lab.record.parts if part.kind == "router"]
+    victim = routers[len(routers) // 2]
     steps = {
         f"inflight run -c {lab.config_file}": "measure on it",
         f"inflight status -c {lab.config_file}": "what its routers say",

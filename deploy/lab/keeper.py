@@ -202,7 +202,11 @@ class Keeper:
     def _note_fault(self, link: str, command: Mapping[str, Any]) -> None:
         with self._lock:
             if command["do"] == "clear":
-                self._faults.pop(link, None)
+                kinds = self._faults.get(link, {})
+                for kind in [command["fault"]] if "fault" in command else [*kinds]:
+                    kinds.pop(kind, None)
+                if not kinds:
+                    self._faults.pop(link, None)
             else:
                 told = {key: value for key, value in command.items() if key != "link"}
                 self._faults.setdefault(link, {})[told["do"]] = told

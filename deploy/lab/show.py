@@ -44,7 +44,7 @@ def next_steps(lab: LabRecord) -> Iterator[str]:
 
 def _rows(record: Record) -> Iterator[list[str]]:
     for part in record.parts:
-        yield [part.name, part.state, part.runs, part.url, str(part.pid or "–")]
+        yield [part.name, part.state, part.runs, part.url or "–", str(part.pid or "–")]
         if part.jolokia is not None:
             yield ["", "", "", part.jolokia, ""]
 

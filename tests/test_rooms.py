@@ -62,7 +62,9 @@ _MAY_IMPORT = {
     "deploy/embedded": "errors jvm standin topology",
     "deploy/lab": "control_socket embedded errors jvm logs signals standin topology",
     "deploy/demo": "embedded errors jvm signals",
-    "deploy/commands": "demo errors lab live_check logs options parts ping signals spark_submit status topology",
+    "deploy/commands": (
+        "demo errors lab live_check logs options parts ping signals spark_submit status topology"
+    ),
     "deploy/cli": "commands logs",
     "deploy/__main__": "cli",
 }

@@ -108,7 +108,7 @@ def test_an_answer(answering: Answering) -> None:
 
 
 def test_the_labs_own_words(answering: Answering) -> None:
-    with pytest.raises(Problem, match="^not that$"):
+    with pytest.raises(Problem, match=r"^not that$"):
         answering(b'{"problem": "not that"}\n').ask({"do": "x"})
 
 
@@ -172,7 +172,7 @@ def test_the_end_of_a_log(here: Path) -> None:
     lab = client.find()
     assert log_end.lines(lab, "A", 3) == ["98", "99", "\\x1b[2Jred�\ttab"]
     assert log_end.lines(lab, "keeper", 3) == ["kept"]
-    with pytest.raises(Problem, match="'../A' is no part of ring; parts are A, and keeper"):
+    with pytest.raises(Problem, match=r"'../A' is no part of ring; parts are A, and keeper"):
         log_end.lines(lab, "../A", 3)
     (logs / "A.log").unlink()
     with pytest.raises(Problem, match="no log yet"):

@@ -61,7 +61,7 @@ _MAY_IMPORT = {
     "deploy/topology": "",
     "deploy/embedded": "errors jvm standin topology",
     "deploy/lab": "control_socket embedded errors jvm logs signals standin topology",
-    "deploy/demo": "embedded errors jvm signals",
+    "deploy/demo": "embedded errors jvm lab signals topology",
     "deploy/commands": (
         "demo errors lab live_check logs options parts ping signals spark_submit status topology"
     ),

@@ -63,7 +63,8 @@ def up(
     if wiring not in WIRINGS:
         raise Problem(f"--wiring {wiring}: is one of {', '.join(WIRINGS)}")
     found = network_of(network, routers, brokers, program)
-    name = client.checked(name or found.topology.name)
+    parts = found.topology
+    name = client.checked(name or parts.name)
     order = Order(
         name=name,
         folder=(client.LABS / name).absolute(),
@@ -80,7 +81,7 @@ def up(
     def say(text: str) -> None:
         click.echo(f"{time.monotonic() - began:5.1f} s {text}")
 
-    say(f"starting {name}: {len(found.topology.routers)} routers, {len(found.topology.brokers)} brokers")
+    say(f"starting {name}: {show.counted(len(parts.routers), len(parts.brokers), kafka=kafka)}")
     try:
         lab = starting.up(order, say, stopping)
     except starting.GivenUp:

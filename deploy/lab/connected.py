@@ -16,6 +16,7 @@ from deploy.lab.management import Asking
 from deploy.lab.routers import Router
 
 _LOOK_SECONDS: Final = 2.0  # for which answers are waited before the same is asked again
+_LEAST_SECONDS: Final = 0.5  # for which they are waited at the deadline: a shorter look would see nothing
 _PAUSE_SECONDS: Final = 0.1
 _TOLD: Final = 4  # names in a sentence
 
@@ -46,6 +47,7 @@ class _Wait:
 
     def __init__(self, router: Router, mesh: Sequence[Router]) -> None:
         self._router = router
+        self._asking: Asking | None = None
         # A router knows of others before it reaches them; until then it releases messages to them.
         self._missing: dict[str, Request] = {
             other.name: Nodes(other.management) for other in mesh if other is not router
@@ -57,32 +59,26 @@ class _Wait:
 
     def until(self, deadline: float, stopping: Callable[[], bool]) -> str | None:
         """Return None once nothing is missing, else what is missing at the deadline."""
-        name = self._router.name
-        asking: Asking | None = None
-        problem: str | None = "was not asked"
         try:
-            while not stopping():
-                until = min(time.monotonic() + _LOOK_SECONDS, deadline)
-                try:
-                    asking = asking or Asking(self._router.url, max(until - time.monotonic(), _PAUSE_SECONDS))
-                    problem = self._look(asking, until)
-                except PollError as error:
-                    problem = f"does not answer its management ({error})"
-                    if asking is not None:
-                        asking.close()
-                        asking = None
-                if problem is None or time.monotonic() >= deadline:
-                    break
+            while problem := self._problem(deadline - time.monotonic()):
+                if stopping() or time.monotonic() >= deadline:
+                    return f"{self._router.name} {problem}"
                 time.sleep(_PAUSE_SECONDS)
+            return None
         finally:
-            if asking is not None:
-                asking.close()
-        return f"{name} {problem}" if problem else None
+            self._hang_up()
 
-    def _look(self, asking: Asking, until: float) -> str | None:
-        """Ask for what is missing and whether it is there itself; return what is wrong."""
+    def _problem(self, left_seconds: float) -> str | None:
+        """Ask for what is missing, and whether the router is there itself; return what is wrong."""
+        seconds = min(max(left_seconds, _LEAST_SECONDS), _LOOK_SECONDS)
+        until = time.monotonic() + seconds
         itself = self._router.management
-        answers = asking.ask({itself: Nodes(schema.LOCAL), **self._missing}, until)
+        try:
+            self._asking = self._asking or Asking(self._router.url, seconds)
+            answers = self._asking.ask({itself: Nodes(schema.LOCAL), **self._missing}, until)
+        except PollError as error:
+            self._hang_up()
+            return f"does not answer its management ({error})"
         for what, answer in answers.items():
             if what != itself and self._is_whole(what, answer):
                 del self._missing[what]
@@ -93,6 +89,11 @@ class _Wait:
         names = [*self._missing]
         more = f" and {len(names) - _TOLD} more" if len(names) > _TOLD else ""
         return f"waits for {', '.join(names[:_TOLD])}{more}"
+
+    def _hang_up(self) -> None:
+        if self._asking is not None:
+            self._asking.close()
+            self._asking = None
 
     def _is_whole(self, what: str, answer: Any) -> bool:
         """Whether all of a router's links to brokers are active; another router is there if it answers."""

@@ -60,14 +60,6 @@ class Control:
                     self._drop_the_longest_idle()
                 Worker("control client", partial(self._client, sock), again=False).start()
 
-    def drain(self, within_seconds: float) -> None:
-        """Wait for the commands that are being carried out."""
-        deadline = time.monotonic() + within_seconds
-        with self._lock:
-            running = list(self._commands)
-        for command in running:
-            command.ended.wait(max(0.0, deadline - time.monotonic()))
-
     def close(self) -> None:
         self._closed = True
 

@@ -44,7 +44,6 @@ _STDIN, _STDOUT = 0, 1
 # Who breaks a lab wants to see it: results become final after a few seconds, not after a quarter of a minute.
 _WATCHED: Final = {"window": "2s", "settle": "4s", "ttl": "8s"}
 _WATCH_SECONDS: Final = 1.0
-_LAST_COMMANDS_SECONDS: Final = 10.0
 _log: Final = logging.getLogger("inflight.keeper")
 
 
@@ -136,7 +135,6 @@ class Keeper:
             self._state = "ending"
             if folder.exists():
                 self._write_record()
-            control.drain(_LAST_COMMANDS_SECONDS)
             self._supervisor.end_processes()
             control.close()
             client.clear(folder)

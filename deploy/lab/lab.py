@@ -32,10 +32,17 @@ from deploy.topology.programs import PROGRAMS
 
 KAFKA: Final = "kafka"
 PREFIX: Final = "inflight"
+
+
+def _start(part: Service) -> None:
+    if not part.alive:
+        part.start()
+
+
 PART_VERBS: Final[Mapping[str, Callable[[Service], object]]] = {
     "kill": Service.kill,
     "stop": Service.stop,
-    "start": Service.start,
+    "start": _start,
     "restart": Service.restart,
     "pause": Service.pause,
     "resume": Service.resume,
@@ -94,17 +101,16 @@ class Lab:
             self.wiring.start()
             self._is_wired = True
         parts = [self.parts[name] for name in names or self.parts]
-        starting = [part for part in parts if not part.alive]
-        if not starting:
-            return
-        with ThreadPoolExecutor(len(starting)) as pool:
-            for started in wait(
-                [pool.submit(self._start, part) for part in starting], return_when=FIRST_EXCEPTION
-            ).done:
+        pool = ThreadPoolExecutor(len(parts))
+        try:
+            starting = [pool.submit(self._start, part) for part in parts]
+            for started in wait(starting, return_when=FIRST_EXCEPTION).done:
                 started.result()
+        finally:
+            pool.shutdown(wait=False)  # where one fails, the others end with the supervisor
 
     def _start(self, part: Service) -> None:
-        part.start()
+        _start(part)
         if part is self._kafka:
             self._kafka.make_topics(PREFIX)
 

@@ -22,7 +22,7 @@ from deploy.lab.routers import Router, StandIn
 # Those that take time. The others are done at once, and also to a part that is just being started.
 _ALONE: Final = {"start": "started", "stop": "stopped", "restart": "restarted"}
 _BEGINS: Final = ("start", "restart")
-_VERSION_SECONDS: Final = 10.0
+_VERSION_SECONDS: Final = 3.0
 _JVM_PARTS: Final[Mapping[Kind, tuple[str, str]]] = {
     "broker": ("Artemis", "artemis-server-"),
     "kafka": ("Kafka", "kafka-server-"),

@@ -6,7 +6,7 @@ import shutil
 import sys
 from abc import abstractmethod
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from collectors.router import schema
 from deploy.embedded.supervise.process import ProcessSpec
@@ -18,7 +18,8 @@ from deploy.topology.outputs import monitor, router, stand_in
 from deploy.topology.plan import Plan
 from deploy.topology.programs import PROGRAMS
 
-_START_SECONDS = 60.0
+STAND_IN: Final = "stand-in"
+_START_SECONDS: Final = 60.0
 
 
 class Router(Service):
@@ -83,7 +84,7 @@ class RealRouter(Router):
 class StandIn(Router):
     """A stand-in; faults are told through the socket `control`."""
 
-    kind = "stand-in"
+    kind = STAND_IN
     receive_suffix = ""  # it has phases, whomever it speaks like
 
     def __init__(self, supervisor: Supervisor, plan: Plan, name: str) -> None:
@@ -101,3 +102,8 @@ class StandIn(Router):
 
     def _argv(self) -> list[str | Path]:
         return [sys.executable, "-m", "deploy.standin", *self._arguments, "--control", self.control]
+
+
+def program_on_path() -> str | None:
+    """Return the first router program that is on the PATH, or None."""
+    return next((name for name, program in PROGRAMS.items() if shutil.which(program.command)), None)

@@ -42,6 +42,17 @@ def next_steps(lab: LabRecord) -> Iterator[str]:
         yield f"  {step:<{width}}  # {why}"
 
 
+def counted(routers: int, brokers: int, *, kafka: bool) -> str:
+    """Return `5 routers, 1 broker, Kafka`."""
+    return ", ".join(
+        [
+            count(routers, "router"),
+            *([count(brokers, "broker")] if brokers else []),
+            *(["Kafka"] if kafka else []),
+        ]
+    )
+
+
 def _rows(record: Record) -> Iterator[list[str]]:
     for part in record.parts:
         yield [part.name, part.state, part.runs, part.url or "–", str(part.pid or "–")]
@@ -53,9 +64,7 @@ def _kinds(record: Record) -> str:
     def number(kind: str) -> int:
         return sum(part.kind == kind for part in record.parts)
 
-    kafka = ["Kafka"] if number("kafka") else []
-    brokers = [count(number("broker"), "broker")] if number("broker") else []
-    return ", ".join([count(number("router"), "router"), *brokers, *kafka])
+    return counted(number("router"), number("broker"), kafka=number("kafka") > 0)
 
 
 def wrong(condition: Condition, record: Record) -> bool:

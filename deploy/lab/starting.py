@@ -112,14 +112,16 @@ class _Keeper:
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(_END_SECONDS)
+        if client.wait_until(self._no_help, _END_SECONDS) and self._process.poll() is not None:
             return
         lab = client.at(folder)
         if lab is not None and lab.record.keeper.pid == self._process.pid:
             lab.end(kill=True)
         self._process.kill()
         self._process.wait()
+
+    def _no_help(self) -> bool:
+        return self._process.poll() is not None or records.is_stopped(self._process.pid)
 
     def _send(self, data: bytes) -> None:
         if self._process.stdin is None:

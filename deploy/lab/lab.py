@@ -115,11 +115,11 @@ class Lab:
             self._kafka.make_topics(PREFIX)
 
     def wait_connected(self, seconds: float = _CONNECT_SECONDS) -> None:
-        """Return when each router reaches every other one of its mesh, and its links to brokers are active.
+        """Return when each router reaches every other one of its mesh, and all links are there.
 
         Raises Problem, saying who waits for whom, if that takes longer; Interrupted if asked to stop.
         """
-        connected.wait_connected(self.routers, self.plan.meshes, seconds, self._supervisor.stopping)
+        connected.wait_connected(self.plan, self.routers, seconds, self._supervisor.stopping)
 
     def config(self) -> dict[str, Any]:
         """Return a config of Inflight for this lab, with the paths of the topology."""

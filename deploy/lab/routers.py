@@ -33,9 +33,6 @@ class Router(Service):
         self.mode = plan.routers[name].router.mode
         self.program = PROGRAMS[plan.topology.program]
         self.url = monitor.url(plan, name)
-        # Of each one into the broker and one out of it.
-        self.auto_links = 2 * len(plan.routers[name].auto_links)
-        self.link_routes = 2 * len(plan.routers[name].link_routes)
         self.flavour = schema.FLAVOURS[self.program.stand_in]
         self._directory = supervisor.directory(f"parts/{name}", fresh=True)
 

@@ -117,7 +117,7 @@ def test_a_lab_beside_another_one(tmp_path: Path) -> None:
     ):
         one.tell({"do": "stop", "part": "B"})
         two.wait_connected()
-        with pytest.raises(Problem, match="A waits for B, C; B does not answer"):
+        with pytest.raises(Problem, match="A waits for B, C, its links to others; B does not answer"):
             one.wait_connected(1.0)
 
 

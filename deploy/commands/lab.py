@@ -88,7 +88,8 @@ def up(
         raise Problem(f"given up: nothing of the lab {name} is left") from None
     say(f"{name} is up")
     click.echo()
-    for line in (*show.lines(lab.record, "up", time.time_ns()), "", *show.next_steps(lab)):
+    alone = len(client.everywhere()) == 1
+    for line in (*show.lines(lab.record, "up", time.time_ns()), "", *show.next_steps(lab, alone=alone)):
         click.echo(line)
 
 

@@ -27,14 +27,14 @@ def lines(record: Record, condition: Condition, now_ns: int) -> Iterator[str]:
             yield f"link {link}: {fault['do']} {told}".rstrip()
 
 
-def next_steps(lab: LabRecord) -> Iterator[str]:
-    """What to type to measure on the lab, to break it and to end it."""
+def next_steps(lab: LabRecord, *, alone: bool) -> Iterator[str]:
+    """What to type to measure on the lab, to break it and to end it; `alone`: there is no other one."""
     routers = [part.name for part in lab.record.parts if part.kind == "router"]
     victim = routers[len(routers) // 2]
     steps = {
         f"inflight run -c {lab.config_file}": "measure on it",
         f"inflight status -c {lab.config_file}": "what its routers say",
-        f"inflight fault kill {victim} --for 10s": "break it",
+        f"inflight fault kill {victim} --for 10s{'' if alone else f' --lab {lab.name}'}": "break it",
         f"inflight lab down {lab.name}": "end it",
     }
     width = max(map(len, steps))

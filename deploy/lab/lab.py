@@ -33,10 +33,17 @@ from deploy.topology.programs import PROGRAMS
 
 KAFKA: Final = "kafka"
 PREFIX: Final = "inflight"
+
+
+def _start(part: Service) -> None:
+    if not part.alive:
+        part.start()
+
+
 PART_VERBS: Final[Mapping[str, Callable[[Service], object]]] = {
     "kill": Service.kill,
     "stop": Service.stop,
-    "start": Service.start,
+    "start": _start,
     "restart": Service.restart,
     "pause": Service.pause,
     "resume": Service.resume,
@@ -98,26 +105,25 @@ class Lab:
             self.wiring.start()
             self._is_wired = True
         parts = [self.parts[name] for name in names or self.parts]
-        starting = [part for part in parts if not part.alive]
-        if not starting:
-            return
-        with ThreadPoolExecutor(len(starting)) as pool:
-            for started in wait(
-                [pool.submit(self._start, part) for part in starting], return_when=FIRST_EXCEPTION
-            ).done:
+        pool = ThreadPoolExecutor(len(parts))
+        try:
+            starting = [pool.submit(self._start, part) for part in parts]
+            for started in wait(starting, return_when=FIRST_EXCEPTION).done:
                 started.result()
+        finally:
+            pool.shutdown(wait=False)  # where one fails, the others end with the supervisor
 
     def _start(self, part: Service) -> None:
-        part.start()
+        _start(part)
         if part is self._kafka:
             self._kafka.make_topics(PREFIX)
 
     def wait_connected(self, seconds: float = _CONNECT_SECONDS) -> None:
-        """Return when each router reaches every other one of its mesh, and its links to brokers are active.
+        """Return when each router reaches every other one of its mesh, and all links are there.
 
         Raises Problem, saying who waits for whom, if that takes longer; Interrupted if asked to stop.
         """
-        connected.wait_connected(self.routers, self.plan.meshes, seconds, self._supervisor.stopping)
+        connected.wait_connected(self.plan, self.routers, seconds, self._supervisor.stopping)
 
     def config(self) -> dict[str, Any]:
         """Return a config of Inflight for this lab, with the paths of the topology."""

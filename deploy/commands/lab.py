@@ -36,7 +36,9 @@ def command() -> None:
 @click.option("--name", help="Of the lab.  [default: the topology's]")
 @click.option("--stand-ins", is_flag=True, help="Stand-ins even where the real router is on the PATH.")
 @click.option("--kafka", is_flag=True, help="A Kafka, too: measure with probe, stream and export.")
-@click.option("--wiring", help="How parts reach each other.")
+@click.option(
+    "--wiring", metavar="WIRING", help="How parts reach each other: relays or direct.  [default: relays]"
+)
 def up(
     network: str,
     routers: int | None,
@@ -100,7 +102,8 @@ def up(
 def status(name: str | None, *, as_json: bool) -> None:
     """Show labs: parts, states, URLs, faults of links.
 
-    All labs of this folder, or the one called NAME. Exit status 1: a part has ended that nobody told to, or a lab's keeper is gone or does not answer.
+    All labs of this folder, or the one called NAME. Exit status 1: a part has ended that nobody told to, or a
+    lab's keeper is gone or does not answer.
     """
     from deploy.lab import client, show  # noqa: PLC0415 -- as above
 

@@ -97,6 +97,31 @@ def test_ctrl_c_while_the_keeper_stands_still(labs: Labs) -> None:
     labs.wait_nothing_left()
 
 
+def test_a_keeper_that_is_killed_while_the_lab_starts(labs: Labs, tmp_path: Path) -> None:
+    """The command says so, and clears up what it left."""
+    env = program(tmp_path / "bin", "qdrouterd", "exec sleep 600")
+    process = labs.start("up", "line", "--routers", "2", env=env)
+    wait_until(lambda: len(labs.left()) >= 4, 60, "keeper, reaper and parts")
+    os.kill(labs.record("line")["keeper"]["pid"], signal.SIGKILL)
+    out, _ = process.communicate(timeout=120)
+    assert process.returncode == 2
+    assert "the keeper of line ended with status -9" in out
+    labs.wait_nothing_left()
+    assert "there is no lab" in labs.run("status")
+
+
+def test_down_while_the_lab_starts(labs: Labs, tmp_path: Path) -> None:
+    env = program(tmp_path / "bin", "qdrouterd", "exec sleep 600")
+    process = labs.start("up", "line", "--routers", "2", env=env)
+    wait_until(lambda: len(labs.left()) >= 4, 60, "keeper, reaper and parts")
+    assert labs.now("line")["state"] == "starting"
+    labs.run("down")
+    out, _ = process.communicate(timeout=120)
+    assert process.returncode == 2
+    assert "the lab line was ended while it started" in out
+    assert labs.left() == []
+
+
 def test_a_part_that_does_not_start(labs: Labs, tmp_path: Path) -> None:
     """The reason stands on the screen, with the end of its log; nothing stays but the logs."""
     env = program(tmp_path / "bin", "qdrouterd", "echo the dog ate it >&2; exit 7")

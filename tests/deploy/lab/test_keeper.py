@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import real_routers
 from helpers import wait_until
 from lab_commands import Labs
 
 from deploy.errors import Problem
 from deploy.lab import client
 from deploy.lab.client import LabRecord
+from deploy.topology.programs import Program
 
 pytestmark = pytest.mark.slow
 
@@ -198,6 +200,17 @@ def test_a_start_that_goes_on_after_a_pause(line: LabRecord) -> None:
     telling = start_that_hangs(line)
     line.ask({"do": "resume", "part": "B"})
     assert telling.communicate(timeout=_SECONDS) == (None, "")
+
+
+@pytest.mark.parametrize("wanted", **real_routers.each_program)
+def test_real_routers_are_told_with_their_version(labs: Labs, wanted: Program) -> None:
+    program = real_routers.wanted(wanted)
+    labs.run("up", "line", "--routers", "2", "--program", program.name)
+    found = labs.now("line")["parts"]
+    asked = subprocess.run([program.command, "--version"], capture_output=True, text=True, check=True)
+    assert {found[name]["runs"] for name in "AB"} == {f"{program.command} {asked.stdout.strip()}"}
+    labs.run("down")
+    labs.wait_nothing_left()
 
 
 def test_two_labs_beside_each_other(labs: Labs) -> None:

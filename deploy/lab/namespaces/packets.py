@@ -2,10 +2,10 @@
 
 python -m deploy.lab.namespaces.packets DIRECTIONS READY
 
-It makes a device in each, and what is sent to the one comes out of the other. DIRECTIONS is a JSON list of two:
-`namespace` (a file), `device`, and how long the packets that are sent there wait (`delay_ns`, `jitter_ns`,
-`overtaking_percent`). The file READY is made when the devices are there; they are gone with this process. When
-it is asked to end, what waits is still delivered, for a while.
+It makes a device in each, and what is sent to the one comes out of the other. DIRECTIONS is a JSON list of
+two: `namespace` (a file), `device`, and how long the packets wait that are sent there (`delay_ns`,
+`jitter_ns`, `overtaking_percent`). The file READY is made when the devices are there; they are gone with this
+process. When it is asked to end, what waits is still delivered, for a while.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ _MAY_IMPORT = {
     "deploy/spark_submit": "errors jvm parts",
     "deploy/standin": "errors logs",
     "deploy/topology": "",
-    "deploy/embedded": "errors jvm standin",
+    "deploy/embedded": "errors jvm standin topology",
     "deploy/lab": "embedded errors jvm standin topology",
     "deploy/demo": "embedded errors jvm signals",
     "deploy/commands": "demo errors live_check logs options parts ping signals spark_submit status topology",

@@ -10,26 +10,28 @@ with Supervisor(folder) as supervisor:
 
 from __future__ import annotations
 
+import logging
 import shutil
-import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from functools import partial
 from typing import Any, Final
 
 from collectors.router.topology import pair
-from deploy.embedded.programs import router_management
-from deploy.embedded.supervise.process import Interrupted
+from deploy.embedded.programs.artemis import Artemis
+from deploy.embedded.programs.kafka import Kafka
 from deploy.embedded.supervise.service import Service
 from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.errors import Problem
+from deploy.lab import connected, local, monitor
+from deploy.lab.brokers import broker
 from deploy.lab.routers import RealRouter, Router, StandIn
 from deploy.lab.wiring import Direct, Wiring
 from deploy.topology.form import Topology
 from deploy.topology.programs import PROGRAMS
 
-_CONNECT_SECONDS: Final = 60.0
-_POLL_SECONDS: Final = 0.1
+KAFKA: Final = "kafka"
+PREFIX: Final = "inflight"
 PART_VERBS: Final[Mapping[str, Callable[[Service], object]]] = {
     "kill": Service.kill,
     "stop": Service.stop,
@@ -38,6 +40,8 @@ PART_VERBS: Final[Mapping[str, Callable[[Service], object]]] = {
     "pause": Service.pause,
     "resume": Service.resume,
 }
+_CONNECT_SECONDS: Final = 60.0
+_log = logging.getLogger("inflight.lab")
 
 
 class Lab:
@@ -50,63 +54,82 @@ class Lab:
         *,
         wiring: Wiring | None = None,
         stand_ins: bool = False,
+        kafka: bool = False,
     ) -> None:
         """With `stand_ins` routers are stand-ins even where the real program is on the PATH."""
         self._supervisor = supervisor
         self.wiring = wiring or Direct()
-        self.plan = self.wiring.place(topology)
-        command = PROGRAMS[topology.program].command
-        router = StandIn if stand_ins or shutil.which(command) is None else RealRouter
+        self.left_out = local.left_out(topology)
+        self.plan = self.wiring.place(local.localized(topology))
+        real = not stand_ins and shutil.which(PROGRAMS[topology.program].command) is not None
+        router = RealRouter if real else StandIn
         self.routers: dict[str, Router] = {
             name: router(supervisor, self.plan, name) for name in self.plan.routers
         }
-        self.parts: dict[str, Service] = {**self.routers}
+        self.brokers: dict[str, Artemis] = {
+            name: broker(supervisor, self.plan, name) for name in self.plan.brokers
+        }
+        self.parts: dict[str, Service] = {**self.routers, **self.brokers}
         for name, part in self.parts.items():
             part.begun_by = partial(self.wiring.argv, name)
+        if kafka and KAFKA in self.parts:
+            raise Problem(f"a part of the topology is called {KAFKA}, as the Kafka beside it: rename it")
+        self._kafka = Kafka(supervisor, folder=f"parts/{KAFKA}") if kafka else None
+        if self._kafka is not None:
+            self.parts[KAFKA] = self._kafka
         self.links = frozenset(pair(one, other).id for one, other, _ in self.plan.links())
-        self._wired = False
+        self._is_wired = False
 
-    def start(self) -> None:
-        """Start the parts that do not run, all at once; return when each is ready by itself."""
-        if not self._wired:
+    @property
+    def kafka(self) -> Kafka:
+        if self._kafka is None:
+            raise RuntimeError("this lab was made without Kafka")
+        return self._kafka
+
+    def start(self, *names: str) -> None:
+        """Start these parts, or all, at once, but for those that run; return when each is ready by itself."""
+        if not self._is_wired:
+            if self.left_out:
+                _log.warning("left out here: %s", "; ".join(self.left_out))
             self.wiring.start()
-            self._wired = True
-        with ThreadPoolExecutor(len(self.parts)) as pool:
-            starting = [pool.submit(part.start) for part in self.parts.values() if not part.alive]
-            for started in wait(starting, return_when=FIRST_EXCEPTION).done:
+            self._is_wired = True
+        parts = [self.parts[name] for name in names or self.parts]
+        starting = [part for part in parts if not part.alive]
+        if not starting:
+            return
+        with ThreadPoolExecutor(len(starting)) as pool:
+            for started in wait(
+                [pool.submit(self._start, part) for part in starting], return_when=FIRST_EXCEPTION
+            ).done:
                 started.result()
 
+    def _start(self, part: Service) -> None:
+        part.start()
+        if part is self._kafka:
+            self._kafka.make_topics(PREFIX)
+
     def wait_connected(self, seconds: float = _CONNECT_SECONDS) -> None:
-        """Return when each router reaches every other one of its mesh.
+        """Return when each router reaches every other one of its mesh, and its links to brokers are active.
 
-        Raises Problem if that takes longer, and Interrupted if the supervisor is asked to stop.
+        Raises Problem, saying who waits for whom, if that takes longer; Interrupted if asked to stop.
         """
-        deadline = time.monotonic() + seconds
-        while waiting_for := self._not_connected():
-            if self._supervisor.stopping():
-                raise Interrupted("the routers")
-            if time.monotonic() > deadline:
-                raise Problem(f"the parts did not come together in {seconds:g} s: {waiting_for}")
-            time.sleep(_POLL_SECONDS)
+        connected.wait_connected(self.routers, self.plan.meshes, seconds, self._supervisor.stopping)
 
-    def _not_connected(self) -> str | None:
-        for mesh in self.plan.meshes:
-            for name in mesh:
-                for other in mesh:
-                    try:
-                        router_management.nodes(self.routers[name].url, self.routers[other].management)
-                    except Exception as error:  # noqa: BLE001 -- a starting router may fail in any way
-                        return f"{name} does not reach {other} ({error})"
-        return None
+    def config(self) -> dict[str, Any]:
+        """Return a config of Inflight for this lab, with the paths of the topology."""
+        made = monitor.config(self.plan, self.routers, self.brokers)
+        if self._kafka is not None:
+            made["kafka"] = {"servers": [self._kafka.bootstrap], "prefix": PREFIX}
+        return made
 
     def tell(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Do what is told to a part or to a link; raises Problem where that is not possible."""
         verb = str(command.get("do"))
         if verb in PART_VERBS:
-            part = self.parts.get(str(command.get("part")))
-            if part is None:
+            name = str(command.get("part"))
+            if name not in self.parts:
                 raise Problem(f"{verb}: name a `part`, one of {', '.join(self.parts)}")
-            PART_VERBS[verb](part)
+            PART_VERBS[verb](self.parts[name])
             return {}
         if verb in self.wiring.verbs:
             if command.get("link") not in self.links:

@@ -8,10 +8,11 @@ from abc import abstractmethod
 from pathlib import Path
 from typing import Any
 
-from deploy.embedded.programs import router_management
+from collectors.router import schema
 from deploy.embedded.supervise.process import ProcessSpec
 from deploy.embedded.supervise.service import Service
 from deploy.embedded.supervise.supervisor import Supervisor
+from deploy.lab import management
 from deploy.standin.faults import control
 from deploy.topology.outputs import monitor, router, stand_in
 from deploy.topology.plan import Plan
@@ -31,7 +32,10 @@ class Router(Service):
         self.mode = plan.routers[name].router.mode
         self.program = PROGRAMS[plan.topology.program]
         self.url = monitor.url(plan, name)
-        self._auto_links = 2 * len(plan.routers[name].auto_links)
+        # Of each one into the broker and one out of it.
+        self.auto_links = 2 * len(plan.routers[name].auto_links)
+        self.link_routes = 2 * len(plan.routers[name].link_routes)
+        self.flavour = schema.FLAVOURS[self.program.stand_in]
         self._directory = supervisor.directory(f"parts/{name}", fresh=True)
 
     @property
@@ -47,8 +51,8 @@ class Router(Service):
     @property
     def management(self) -> str:
         """The address of its management, for who asks through another router."""
-        where = "_edge" if self.mode == "edge" else "_topo/0"
-        return f"amqp:/{where}/{self.router_id}/$management"
+        found = schema.edge_address if self.mode == "edge" else schema.interior_address
+        return found(self.router_id)
 
     @abstractmethod
     def _argv(self) -> list[str | Path]: ...
@@ -57,7 +61,7 @@ class Router(Service):
         return ProcessSpec(
             name=self.name,
             argv=self._argv(),
-            ready=lambda: bool(router_management.nodes(self.url)),
+            ready=lambda: management.answers(self.url),
             timeout_seconds=_START_SECONDS,
             cwd=self._directory,
         )

@@ -21,7 +21,7 @@ class Program:
     receive_suffix: str  # without phases, who receives from a queue uses another address than who sends to it
     link_routes: bool
     config_folder: str  # as its packages have it
-    stand_in: str  # how the stand-in is told to speak like it
+    stand_in: Literal["dispatch", "skupper"]  # how the stand-in is told to speak like it
     key_password: tuple[str, str] = (
         "password",
         "file:",

@@ -44,7 +44,7 @@ def fenced(security: Security, authority: Authority, tmp_path_factory: Any) -> I
         xml = (directory / "etc" / "broker.xml").read_text()
         for name, file in FILES.items():
             ours = (RIGHTS / file).read_text()
-            ours = re.sub(r"<!--.*?-->\n", "", ours).replace('roles="inflight"', 'roles="all"')
+            ours = re.sub(r"<!--.*?-->\n", "", ours).replace('roles="inflight"', 'roles="amq"')
             xml, count = re.subn(rf"<{name}>.*?</{name}>", lambda _, text=ours: text, xml, flags=re.DOTALL)
             assert count == 1
         (directory / "etc" / "broker.xml").write_text(xml)

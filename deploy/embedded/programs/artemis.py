@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from string import Template
-from xml.sax.saxutils import escape, quoteattr
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from collectors.config.secrets import read_password
 from deploy.embedded import http
@@ -16,6 +15,7 @@ from deploy.embedded.supervise.process import ProcessSpec
 from deploy.embedded.supervise.service import Service
 from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.jvm import artifacts
+from deploy.topology.outputs import artemis as written
 
 _HEAP_MIB = 256
 _MAIN = "org.apache.activemq.artemis.core.server.embedded.Main"
@@ -24,63 +24,16 @@ USER = "monitor"
 # As in the stock console: a request without this Origin is refused, status 403 inside the reply.
 ORIGIN = "http://localhost"
 
-_BROKER = Template("""\
-<configuration xmlns="urn:activemq">
-  <core xmlns="urn:activemq:core">
-    <name>$name</name>
-    <security-enabled>$security</security-enabled>
-    <persistence-enabled>true</persistence-enabled>
-    <journal-type>NIO</journal-type>
-    <journal-directory>$data/journal</journal-directory>
-    <bindings-directory>$data/bindings</bindings-directory>
-    <large-messages-directory>$data/large-messages</large-messages-directory>
-    <paging-directory>$data/paging</paging-directory>
-    <journal-pool-files>4</journal-pool-files>
-    <journal-min-files>2</journal-min-files>
-    <journal-file-size>1M</journal-file-size>
-    <!-- A demonstration on a nearly full disk must not look like a broker that blocks its senders. -->
-    <max-disk-usage>-1</max-disk-usage>
-    <global-max-size>64M</global-max-size>
-    <critical-analyzer>false</critical-analyzer>
-    <acceptors>
-$acceptors
-    </acceptors>
-    <security-settings>
-      <security-setting match="#">
-        <permission type="createAddress" roles="all"/>
-        <permission type="createNonDurableQueue" roles="all"/>
-        <permission type="createDurableQueue" roles="all"/>
-        <permission type="deleteNonDurableQueue" roles="all"/>
-        <permission type="send" roles="all"/>
-        <permission type="consume" roles="all"/>
-        <permission type="browse" roles="all"/>
-      </security-setting>
-    </security-settings>
-    <address-settings>
-      <!-- For probes: only a receiver or its TTL takes a message out of a queue. -->
-      <address-setting match="inflight.#">
-        <max-delivery-attempts>-1</max-delivery-attempts>
-        <default-address-routing-type>ANYCAST</default-address-routing-type>
-        <default-queue-routing-type>ANYCAST</default-queue-routing-type>
-        <auto-create-queues>true</auto-create-queues>
-        <auto-create-addresses>true</auto-create-addresses>
-        <auto-delete-queues>false</auto-delete-queues>
-        <auto-delete-addresses>false</auto-delete-addresses>
-      </address-setting>
-    </address-settings>
-    <addresses>
-$addresses
-    </addresses>
-  </core>
-</configuration>
-""")
-
-_ACCEPTOR = """\
-      <acceptor name={name}>{url}</acceptor>"""
+# It starts in seconds, and on a nearly full disk it does not look like one that blocks its senders.
+SMALL: Final[Mapping[str, str | int | bool]] = {
+    "journal-pool-files": 4,
+    "journal-min-files": 2,
+    "journal-file-size": "1M",
+    "max-disk-usage": -1,
+    "global-max-size": "64M",
+    "critical-analyzer": False,
+}
 _AMQP = "protocols=AMQP;amqpCredits=1000;amqpLowCredits=300"
-
-_ADDRESS = """\
-      <address name={name}><anycast><queue name={name}/></anycast></address>"""
 
 _JOLOKIA = """\
 host={host}
@@ -120,25 +73,31 @@ class Artemis(Service):
         fresh: bool = True,
         security: Security | None = None,
         heap_mib: int = _HEAP_MIB,
+        folder: str | None = None,
+        host: str = LOOPBACK,
+        port: int | None = None,
+        configuration: str | None = None,
     ) -> None:
+        """`configuration`: the text of a broker.xml that listens at `host` and `port`, in place of ours."""
         super().__init__(supervisor)
         self.name = name
         self._heap_mib = heap_mib
-        self.port = free_port()
+        self._host = host
+        self.port = port or free_port()
         self._jolokia_port = free_port()
         self._security = security
         self._secure_ports = {way: free_port() for way in artemis_security.SECURE_WAYS} if security else {}
-        self._directory = supervisor.directory(name, fresh=fresh)
+        self._directory = supervisor.directory(folder or name, fresh=fresh)
         self.password_file = self._directory / "jolokia.password"
-        self._write(queues)
+        self._write(configuration or self._configuration(queues))
 
     @property
     def amqp_url(self) -> str:
-        return f"amqp://{LOOPBACK}:{self.port}"
+        return f"amqp://{self._host}:{self.port}"
 
     @property
     def jolokia_url(self) -> str:
-        return f"http://{LOOPBACK}:{self._jolokia_port}/jolokia"
+        return f"http://{self._host}:{self._jolokia_port}/jolokia"
 
     @property
     def plain_url(self) -> str:
@@ -158,15 +117,16 @@ class Artemis(Service):
         # By name: qpid-proton does not look for addresses in certificates.
         return f"amqps://localhost:{self._secure_ports[way]}"
 
-    def _acceptors(self) -> dict[str, str]:
+    def _configuration(self, queues: Sequence[str]) -> str:
         acceptors = {"amqp": f"tcp://{LOOPBACK}:{self.port}?{_AMQP};securityDomain=open"}
         if self._security is not None:
             tls = artemis_security.tls(self._directory, self._security)
             for way, port in self._secure_ports.items():
                 acceptors[way.name] = f"tcp://{LOOPBACK}:{port}?{_AMQP};{tls};{way.options}"
-        return acceptors
+        settings = {"security-enabled": self._security is not None, **SMALL}
+        return written.document(self.name, settings, acceptors, queues)
 
-    def _write(self, queues: Sequence[str]) -> None:
+    def _write(self, configuration: str) -> None:
         password = password_files.password(self.password_file)
         policy = self._directory / "jolokia-access.xml"
         policy.write_text(_POLICY)
@@ -174,25 +134,14 @@ class Artemis(Service):
         password_files.write_private(
             self._directory / "jolokia.properties",
             _JOLOKIA.format(
-                host=LOOPBACK, port=self._jolokia_port, user=USER, password=password, policy=policy.as_uri()
+                host=self._host, port=self._jolokia_port, user=USER, password=password, policy=policy.as_uri()
             ),
         )
         if self._security is not None:
             artemis_security.write(self._directory, self._security)
         etc = self._directory / "etc"
         etc.mkdir(exist_ok=True)
-        (etc / "broker.xml").write_text(
-            _BROKER.substitute(
-                name=escape(self.name),
-                data=escape(str(self._directory / "data")),
-                security=str(self._security is not None).lower(),
-                acceptors="\n".join(
-                    _ACCEPTOR.format(name=quoteattr(name), url=escape(url))
-                    for name, url in self._acceptors().items()
-                ),
-                addresses="\n".join(_ADDRESS.format(name=quoteattr(q)) for q in queues),
-            )
-        )
+        (etc / written.FILE).write_text(configuration)
 
     def _spec(self) -> ProcessSpec:
         options = (
@@ -217,7 +166,7 @@ class Artemis(Service):
 
     def _ready(self) -> bool:
         """Whether the broker says of itself that it is active, asked in the way of the collector."""
-        if not accepts(self.port):
+        if not accepts(self.port, self._host):
             return False
         question = {
             "type": "read",

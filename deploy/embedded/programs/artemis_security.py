@@ -8,8 +8,7 @@ from typing import Final
 
 from deploy.embedded.programs.security import Security
 from deploy.embedded.supervise import password_files
-
-_ROLE: Final = "all"
+from deploy.topology.outputs.artemis import ROLE
 
 
 @dataclass(frozen=True)
@@ -62,10 +61,10 @@ def write(directory: Path, security: Security) -> Path:
     """Write users, certificates, roles and the JAAS configuration that names them; return the latter."""
     modules = "org.apache.activemq.artemis.spi.core.security.jaas"
     domains = directory / "login.config"
-    domains.write_text(_DOMAINS.format(modules=modules, directory=directory, role=_ROLE))
+    domains.write_text(_DOMAINS.format(modules=modules, directory=directory, role=ROLE))
     password_files.write_private(directory / "users.properties", f"{security.user}={security.password}\n")
     (directory / "certificates.properties").write_text(f"{security.user}={security.client_name}\n")
-    (directory / "roles.properties").write_text(f"{_ROLE}={security.user}\n")
+    (directory / "roles.properties").write_text(f"{ROLE}={security.user}\n")
     return domains
 
 

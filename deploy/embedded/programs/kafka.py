@@ -70,6 +70,7 @@ class Kafka(Service):
         supervisor: Supervisor,
         *,
         name: str = "kafka",
+        folder: str | None = None,
         port: int | None = None,
         fresh: bool = True,
         security: Security | None = None,
@@ -80,7 +81,7 @@ class Kafka(Service):
         self._port = port or free_port()
         self._security = security
         self._secure_port = free_port() if security else 0
-        self._directory = supervisor.directory(name, fresh=fresh)
+        self._directory = supervisor.directory(folder or name, fresh=fresh)
         self._config = self._directory / "server.properties"
         made = {**_SETTINGS, **self._listeners(), **self._security_settings(), **(settings or {})}
         password_files.write_private(self._config, "".join(f"{key}={value}\n" for key, value in made.items()))

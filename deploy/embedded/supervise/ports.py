@@ -37,10 +37,10 @@ def _taken(port: int) -> bool:
     return False
 
 
-def accepts(port: int) -> bool:
+def accepts(port: int, host: str = LOOPBACK) -> bool:
     """Whether something listens on the port."""
     try:
-        socket.create_connection((LOOPBACK, port), timeout=1).close()
+        socket.create_connection((host, port), timeout=1).close()
     except OSError:
         return False
     return True

@@ -137,12 +137,16 @@ class Supervisor:
         for process in self.processes:
             process.check()
 
-    def stop(self) -> None:
-        """End all processes, the last started first, within about `stop_seconds`."""
-        if self._reaper is None:
-            return
+    def end_processes(self) -> None:
+        """End all processes, the last started first, within about `stop_seconds`; keep the directory."""
         _stop_in_order(self.processes[::-1], self._stop_seconds)
         orphans.end_marked(self._mark, grace_seconds=0)
+
+    def stop(self) -> None:
+        """End all processes, and give the state directory free."""
+        if self._reaper is None:
+            return
+        self.end_processes()
         self._reaper.communicate(b"q")
         self._reaper = None
         if self._lock_file is not None:

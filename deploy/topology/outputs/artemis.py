@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from string import Template
 from xml.sax.saxutils import escape, quoteattr
 
@@ -49,7 +49,7 @@ _PERMISSIONS = (
     "consume",
     "browse",
 )
-_ROLE = "amq"  # as `artemis create` names it
+ROLE = "amq"  # as `artemis create` names it
 _AMQP = "amqpCredits=1000;amqpLowCredits=300"
 _RETRY_MS = 1000
 
@@ -57,35 +57,50 @@ _RETRY_MS = 1000
 def configuration(plan: Plan, name: str) -> str:
     """Returns the whole file, for the instance's `etc`. Users, roles and passwords are the instance's own."""
     broker = plan.brokers[name]
-    return _BROKER.substitute(
-        settings=_indented(_settings(plan.topology, broker), 4),
-        acceptors=_indented([f'<acceptor name="amqp">{escape(_acceptor(plan, broker))}</acceptor>'], 6),
+    return document(
+        name,
+        {"security-enabled": _needs_login(plan.topology, broker), **broker.broker.settings},
+        {"amqp": _acceptor(plan, broker)},
+        queues(plan, name),
         links=_links(plan, broker),
-        permissions=_indented([f'<permission type="{p}" roles="{_ROLE}"/>' for p in _PERMISSIONS], 8),
+    )
+
+
+def document(
+    name: str,
+    settings: Mapping[str, object],
+    acceptors: Mapping[str, str],
+    queues: Iterable[str],
+    *,
+    links: str = "",
+) -> str:
+    """Returns the file of a broker by itself; `settings` are elements of `core` and go before those here."""
+    ways_in = [f"<acceptor name={quoteattr(way)}>{escape(url)}</acceptor>" for way, url in acceptors.items()]
+    names = [quoteattr(queue) for queue in queues]
+    return _BROKER.substitute(
+        settings=_indented(_settings(name, settings), 4),
+        acceptors=_indented(ways_in, 6),
+        links=links,
+        permissions=_indented([f'<permission type="{p}" roles="{ROLE}"/>' for p in _PERMISSIONS], 8),
         addresses=_indented(
-            [
-                f"<address name={quoteattr(q)}><anycast><queue name={quoteattr(q)}/></anycast></address>"
-                for q in queues(plan, name)
-            ],
-            6,
+            [f"<address name={q}><anycast><queue name={q}/></anycast></address>" for q in names], 6
         ),
     )
 
 
-def _settings(topology: Topology, broker: BrokerPlan) -> list[str]:
-    """Returns elements of `core`; the settings of the topology go before those here."""
+def _settings(name: str, given: Mapping[str, object]) -> list[str]:
     settings: dict[str, object] = {
-        "security-enabled": _needs_login(topology, broker),
+        "name": name,
         "persistence-enabled": True,
         "journal-type": "NIO",
         **{
             f"{kind}-directory": f"data/{kind}"
             for kind in ("journal", "bindings", "large-messages", "paging")
         },
-        **broker.broker.settings,
+        **given,
     }
-    texts = {name: str(x).lower() if isinstance(x, bool) else str(x) for name, x in settings.items()}
-    return [f"<{name}>{escape(text)}</{name}>" for name, text in ({"name": broker.name} | texts).items()]
+    texts = {key: str(x).lower() if isinstance(x, bool) else str(x) for key, x in settings.items()}
+    return [f"<{key}>{escape(text)}</{key}>" for key, text in texts.items()]
 
 
 def queues(plan: Plan, name: str) -> list[str]:

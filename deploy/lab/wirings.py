@@ -6,10 +6,12 @@ from collections.abc import Callable
 from typing import Final
 
 from deploy.embedded.supervise.supervisor import Supervisor
+from deploy.lab.namespaces.namespaces import Namespaces
 from deploy.lab.wiring import Direct, Wiring
 
 WIRINGS: Final[dict[str, Callable[[Supervisor], Wiring]]] = {
     "direct": lambda _supervisor: Direct(),
+    "namespaces": Namespaces,
 }
 DEFAULT: Final = "direct"
 

@@ -58,6 +58,11 @@ def join_host(layout: Layout) -> str:
     return _lines(lines)
 
 
+def leave_host(layout: Layout) -> str:
+    """`ip`, here: with a device its pair and its route go."""
+    return _lines(f"link delete {place.host_device}" for place in layout.places.values())
+
+
 def take_detour(layout: Layout, part: str, wire: Wire, device: str) -> str:
     """`ip`, in the namespace of the part: what it sends over the link goes by way of another device."""
     return _lines([f"link set {device} up", _route(layout, part, wire, device, _DETOUR_METRIC)])
@@ -135,10 +140,10 @@ table inet lab {{
 
 
 def _dropped(traffic: Traffic) -> Iterator[str]:
-    if traffic.stall:
+    share = round(traffic.loss_percent / 100 * _MILLION)
+    if traffic.stall or share == _MILLION:
         yield "drop"
-    elif traffic.loss_percent:
-        share = round(traffic.loss_percent / 100 * _MILLION)
+    elif share:
         yield f"numgen random mod {_MILLION} < {share} drop"
 
 

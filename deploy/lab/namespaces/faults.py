@@ -19,8 +19,8 @@ _DIRECTION: Final = ">"  # as in the monitor's routes: A>B
 class Number(NamedTuple):
     """A field of a command, with its bounds; it must be there unless it has a default."""
 
-    low: float
-    high: float
+    low: int
+    high: int
     default: float | None = None
 
 
@@ -82,7 +82,7 @@ def _number(kind: str, name: str, value: object, bounds: Number) -> float:
     value = bounds.default if value is None else value
     right = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
     if not (right and bounds.low <= value <= bounds.high):  # type: ignore[operator]  # `right`: it is a number
-        raise Problem(f"{kind}: {name} is a number from {bounds.low:,g} to {bounds.high:,g}, not {value!a}")
+        raise Problem(f"{kind}: {name} is a number from {bounds.low:,} to {bounds.high:,}, not {value!a}")
     return value  # type: ignore[return-value]  # the same
 
 

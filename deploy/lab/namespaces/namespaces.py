@@ -1,7 +1,7 @@
 """The wiring of a lab whose parts are in namespaces of their own; `commands` has what is run.
 
-Nothing has a name outside of processes: with the holder and the parts go the namespaces, with these the veth
-pairs, and with those the routes of this host.
+Nothing has a name outside of processes: the namespaces are there for the holder and the parts. With them go
+the veth pairs, and with those the routes of this host.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Namespaces:
         self._claim: socket.socket | None = None
         self._layout: Layout | None = None
         self._holder: Process | None = None
-        self._netem = False
+        self.netem = False  # whether this kernel has it; known from `start` on
         self._faults: dict[str, Faults] = {}
         self._detours: dict[str, _Detour | None] = {}  # by link, like the faults
 
@@ -90,13 +90,16 @@ class Namespaces:
 
     def start(self) -> None:
         """Make namespaces, devices and routes; they are there when this returns."""
-        script = ["-I", "-S", str(holder.__file__)]
-        self._holder = self._started("namespaces", [*script, str(len(self.layout.places))])
+        leaving = self._directory / "leaving"
+        leaving.write_text(commands.leave_host(self.layout))
+        script = ["-I", "-S", str(holder.__file__), str(len(self.layout.places))]
+        ending = [needs.program("ip"), "-force", "-batch", str(leaving)]
+        self._holder = self._started("namespaces", [*script, *ending])
         self._ip(None, commands.make_devices(self.layout, self._namespace))
         for part in self.layout.places:
             self._ip(part, commands.join_part(self.layout, part))
         self._ip(None, commands.join_host(self.layout))
-        self._netem = self._has_netem()
+        self.netem = self._has_netem()
         if self._claim is not None:
             self._claim.close()
 
@@ -142,7 +145,7 @@ class Namespaces:
         after = self._detour(wire, before)
         device = after.device if after else wire.device
         for end in wire.ends:
-            self._tc(end, commands.shape(traffic(faults, end), device, netem=self._netem))
+            self._tc(end, commands.shape(traffic(faults, end), device, netem=self.netem))
             if after:
                 self._ip(end, commands.take_detour(self.layout, end, wire, device))
             elif before and before.relay.alive:
@@ -157,7 +160,7 @@ class Namespaces:
     def _detour(self, wire: Wire, before: _Detour | None) -> _Detour | None:
         """Return a way by which packets can wait, if some have to and there is no netem for it."""
         waits = {end: traffic(self._faults[wire.id], end).wait for end in wire.ends}
-        if self._netem or not any(wait.delay_ns for wait in waits.values()):
+        if self.netem or not any(wait.delay_ns for wait in waits.values()):
             return None
         if before and before.waits == waits and before.relay.alive:
             return before

@@ -26,13 +26,18 @@ def program(name: str) -> str:
     return shutil.which(name, path=os.environ.get("PATH", os.defpath) + _MORE_PATH) or name
 
 
+def absent() -> list[str]:
+    """Return the programs that are not on this machine."""
+    return [name for name in _PACKAGES if program(name) == name]
+
+
 def missing() -> str | None:
     """Say what is missing here, and what to do; None where namespaces can be made."""
     if os.geteuid() != 0:
         return f"namespaces need root: run this as root, {_INSTEAD}"
-    if absent := [name for name in _PACKAGES if program(name) == name]:
-        packages = " ".join(sorted({_PACKAGES[name] for name in absent}))
-        return f"namespaces need {', '.join(absent)}: install {packages} (Debian's names), {_INSTEAD}"
+    if without := absent():
+        packages = " ".join(sorted({_PACKAGES[name] for name in without}))
+        return f"namespaces need {', '.join(without)}: install {packages} (Debian's names), {_INSTEAD}"
     if refusal := _refusal():
         return (
             f"no network namespace can be made here ({refusal}): give this container the capabilities"

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import Final
 
 from deploy.embedded.supervise.supervisor import Supervisor
+from deploy.lab.namespaces.namespaces import Namespaces
 from deploy.lab.relay.wiring import Relayed
 from deploy.lab.wiring import Direct, Wiring
 
 WIRINGS: Final[dict[str, Callable[[Supervisor], Wiring]]] = {
-    "direct": lambda _supervisor: Direct(),
     "relays": Relayed,
+    "direct": lambda _supervisor: Direct(),
+    "namespaces": Namespaces,
 }
 DEFAULT: Final = "relays"  # so that links can be broken
 

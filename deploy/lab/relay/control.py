@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import socket
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from deploy.control_socket import LINE_BYTES, read_object
 from deploy.lab.relay.faults import FaultError
 from deploy.lab.relay.link import Link
+
+_log: Final = logging.getLogger("inflight.relay")
 
 
 async def serve(sock: socket.socket, links: Mapping[str, Link]) -> asyncio.Server:
@@ -46,4 +49,5 @@ def _carry_out(command: Mapping[str, Any], links: Mapping[str, Link]) -> dict[st
     if link is None:
         raise FaultError(f"there is no link {command.get('link')!a}")
     link.tell(command)
+    _log.info("told %s", json.dumps(command))
     return {}

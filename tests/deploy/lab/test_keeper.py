@@ -148,9 +148,9 @@ def test_faults_of_links_are_shown_until_they_are_cleared(shared: Labs, line: La
         ({"do": "kill", "part": "X"}, "one of A, B"),
         ({"do": "kill"}, "one of A, B"),
         ({"do": "kill", "part": ["A"]}, "one of A, B"),
-        ({"do": "fly", "part": "A"}, "'fly' is none of kill, stop"),
-        ({"do": None}, "is none of kill, stop"),
-        ({}, "is none of kill, stop"),
+        ({"do": "fly", "part": "A"}, "'fly' is none of clear, cut"),
+        ({"do": None}, "is none of clear, cut"),
+        ({}, "is none of clear, cut"),
         ({"do": "delay", "link": "A--X", "ms": 5}, "name a `link`, one of A--B"),
     ],
 )

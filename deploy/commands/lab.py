@@ -14,6 +14,7 @@ from deploy.errors import Problem
 from deploy.signals import stop_on_signals
 
 _NOT_UP: Final = 1
+_LOG_LINES: Final = 40
 
 _name = click.argument("name", required=False)
 
@@ -35,7 +36,9 @@ def command() -> None:
 @click.option("--name", help="Of the lab.  [default: the topology's]")
 @click.option("--stand-ins", is_flag=True, help="Stand-ins even where the real router is on the PATH.")
 @click.option("--kafka", is_flag=True, help="A Kafka, too: measure with probe, stream and export.")
-@click.option("--wiring", help="How parts reach each other.")
+@click.option(
+    "--wiring", metavar="WIRING", help="How parts reach each other: relays or direct.  [default: relays]"
+)
 def up(
     network: str,
     routers: int | None,
@@ -88,7 +91,8 @@ def up(
         raise Problem(f"given up: nothing of the lab {name} is left") from None
     say(f"{name} is up")
     click.echo()
-    for line in (*show.lines(lab.record, "up", time.time_ns()), "", *show.next_steps(lab)):
+    alone = len(client.everywhere()) == 1
+    for line in (*show.lines(lab.record, "up", time.time_ns()), "", *show.next_steps(lab, alone=alone)):
         click.echo(line)
 
 
@@ -96,9 +100,10 @@ def up(
 @_name
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 def status(name: str | None, *, as_json: bool) -> None:
-    """Show the labs of this folder, or the one called NAME: parts, states, URLs, faults of links.
+    """Show labs: parts, states, URLs, faults of links.
 
-    Exit status 1: a part has ended that nobody told to, or a lab's keeper is gone or does not answer.
+    All labs of this folder, or the one called NAME. Exit status 1: a part has ended that nobody told to, or a
+    lab's keeper is gone or does not answer.
     """
     from deploy.lab import client, show  # noqa: PLC0415 -- as above
 
@@ -131,7 +136,10 @@ def status(name: str | None, *, as_json: bool) -> None:
 @_name
 @click.option("--kill", is_flag=True, help="End it without asking its keeper, which may hang.")
 def down(name: str | None, *, kill: bool) -> None:
-    """End the lab NAME, or the only one; logs stay in its folder."""
+    """End a lab.
+
+    The one called NAME, or the only one. Its logs stay in its folder.
+    """
     from deploy.lab import client  # noqa: PLC0415 -- as above
 
     lab = client.find(name)
@@ -142,10 +150,12 @@ def down(name: str | None, *, kill: bool) -> None:
 @command.command()
 @click.argument("part")
 @_name
-@click.option("--lines", type=click.IntRange(1, 10_000), default=40, show_default=True, help="How many.")
-def logs(part: str, name: str | None, lines: int) -> None:
-    """Show the end of the log of PART, a router or broker of the lab NAME, or its `keeper`."""
+def logs(part: str, name: str | None) -> None:
+    """Show the end of a part's log.
+
+    PART is a router or broker of the lab NAME, or `keeper`, the process that the lab lives in.
+    """
     from deploy.lab import client, log_end  # noqa: PLC0415 -- as above
 
-    for line in log_end.lines(client.find(name), part, lines):
+    for line in log_end.lines(client.find(name), part, _LOG_LINES):
         click.echo(line)

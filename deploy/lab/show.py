@@ -13,11 +13,14 @@ from streaming.wording import duration
 def lines(record: Record, condition: Condition, now_ns: int) -> Iterator[str]:
     """The lab as it is: its parts, and the faults of its links."""
     since = duration(max(0, now_ns - record.since_ns))
-    yield f"{record.name}: {condition}, started {since} ago; {_kinds(record)}; wired {record.wiring}"
+    yield f"{record.name}: {condition}, started {since} ago; {_kinds(record)}; wiring: {record.wiring}"
     if not record.parts:
         return
     yield ""
     yield from table(["part", "state", "runs", "where", "pid"], _rows(record))
+    for part in record.parts:
+        if part.jolokia is not None:
+            yield f"{part.name}'s Jolokia: {part.jolokia}"
     for part in record.parts:
         if part.ended is not None:
             yield f"{part.name} ended unasked with {part.ended}: inflight lab logs {part.name} {record.name}"
@@ -27,14 +30,14 @@ def lines(record: Record, condition: Condition, now_ns: int) -> Iterator[str]:
             yield f"link {link}: {fault['do']} {told}".rstrip()
 
 
-def next_steps(lab: LabRecord) -> Iterator[str]:
-    """What to type to measure on the lab, to break it and to end it."""
+def next_steps(lab: LabRecord, *, alone: bool) -> Iterator[str]:
+    """What to type to measure on the lab, to break it and to end it; `alone`: there is no other one."""
     routers = [part.name for part in lab.record.parts if part.kind == "router"]
     victim = routers[len(routers) // 2]
     steps = {
         f"inflight run -c {lab.config_file}": "measure on it",
         f"inflight status -c {lab.config_file}": "what its routers say",
-        f"inflight fault kill {victim} --for 10s": "break it",
+        f"inflight fault kill {victim} --for 10s{'' if alone else f' --lab {lab.name}'}": "break it",
         f"inflight lab down {lab.name}": "end it",
     }
     width = max(map(len, steps))
@@ -56,8 +59,6 @@ def counted(routers: int, brokers: int, *, kafka: bool) -> str:
 def _rows(record: Record) -> Iterator[list[str]]:
     for part in record.parts:
         yield [part.name, part.state, part.runs, part.url or "–", str(part.pid or "–")]
-        if part.jolokia is not None:
-            yield ["", "", "", part.jolokia, ""]
 
 
 def _kinds(record: Record) -> str:

@@ -107,20 +107,19 @@ class _Keeper:
         raise Problem(f"the keeper of {order.name} ended with status {status}. {self._log_end()}")
 
     def end(self, folder: Path) -> None:
-        """Let the keeper end, with what it has started; without it where it does not."""
+        """Let the keeper end, with what it has started, and end what it left where it cannot."""
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()
-        if client.wait_until(self._no_help, _END_SECONDS) and self._process.poll() is not None:
-            return
+        client.wait_until(self._ended_or_stopped, _END_SECONDS)
         lab = client.at(folder)
         if lab is not None and lab.record.keeper.pid == self._process.pid:
             lab.end(kill=True)
         self._process.kill()
         self._process.wait()
 
-    def _no_help(self) -> bool:
+    def _ended_or_stopped(self) -> bool:
         return self._process.poll() is not None or records.is_stopped(self._process.pid)
 
     def _send(self, data: bytes) -> None:

@@ -12,10 +12,10 @@ from deploy.lab.wiring import Direct, Wiring
 
 WIRINGS: Final[dict[str, Callable[[Supervisor], Wiring]]] = {
     "direct": lambda _supervisor: Direct(),
-    "relay": Relayed,
+    "relays": Relayed,
     "namespaces": Namespaces,
 }
-DEFAULT: Final = "direct"
+DEFAULT: Final = "relays"  # so that links can be broken
 
 
 def made(name: str, supervisor: Supervisor) -> Wiring:

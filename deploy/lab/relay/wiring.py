@@ -29,7 +29,7 @@ class Relay(Service):
 
     def __init__(self, supervisor: Supervisor, passages: Passages) -> None:
         super().__init__(supervisor)
-        folder = supervisor.directory("relay", fresh=True)
+        folder = supervisor.directory("parts/relay--links", fresh=True)
         self._file, self._control = folder / "links.json", folder / "control"
         links = {
             link: {

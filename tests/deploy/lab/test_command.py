@@ -17,6 +17,8 @@ from lab_commands import Labs
 
 pytestmark = pytest.mark.slow
 
+_HEAD = ["part", "state", "runs", "where", "pid"]
+
 
 def read_until(process: subprocess.Popen[str], words: str) -> None:
     assert process.stdout is not None
@@ -37,8 +39,8 @@ def test_up_says_what_starts_what_is_there_and_what_to_do(labs: Labs) -> None:
     lines = labs.run("up", "ring", "--routers", "4", "--stand-ins").splitlines()
     assert [line for line in lines if len(line) > 80] == []
     assert lines[0].endswith(" s starting ring: 4 routers")
-    assert {line.split(" s ")[1].split()[0] for line in lines if " is ready, pid " in line} == set("ABCD")
-    head = lines.index("part  state  runs                    where                   pid")
+    assert {line.split(" s ")[1].split()[0] for line in lines if " is ready, pid " in line} > set("ABCD")
+    head = next(number for number, line in enumerate(lines) if line.split() == _HEAD)
     found = [line.split() for line in lines[head + 1 : head + 5]]
     assert [row[:5] for row in found] == [[name, "up", "stand-in", "for", "qdrouterd"] for name in "ABCD"]
     steps = [line.split("#")[0].strip() for line in lines if line.startswith("  inflight ")]
@@ -93,6 +95,31 @@ def test_ctrl_c_while_the_keeper_stands_still(labs: Labs) -> None:
     out, _ = process.communicate(timeout=120)
     assert process.returncode == 2, out
     labs.wait_nothing_left()
+
+
+def test_a_keeper_that_is_killed_while_the_lab_starts(labs: Labs, tmp_path: Path) -> None:
+    """The command says so, and clears up what it left."""
+    env = program(tmp_path / "bin", "qdrouterd", "exec sleep 600")
+    process = labs.start("up", "line", "--routers", "2", env=env)
+    wait_until(lambda: len(labs.left()) >= 4, 60, "keeper, reaper and parts")
+    os.kill(labs.record("line")["keeper"]["pid"], signal.SIGKILL)
+    out, _ = process.communicate(timeout=120)
+    assert process.returncode == 2
+    assert "the keeper of line ended with status -9" in out
+    labs.wait_nothing_left()
+    assert "there is no lab" in labs.run("status")
+
+
+def test_down_while_the_lab_starts(labs: Labs, tmp_path: Path) -> None:
+    env = program(tmp_path / "bin", "qdrouterd", "exec sleep 600")
+    process = labs.start("up", "line", "--routers", "2", env=env)
+    wait_until(lambda: len(labs.left()) >= 4, 60, "keeper, reaper and parts")
+    assert labs.now("line")["state"] == "starting"
+    labs.run("down")
+    out, _ = process.communicate(timeout=120)
+    assert process.returncode == 2
+    assert "the lab line was ended while it started" in out
+    assert labs.left() == []
 
 
 def test_a_part_that_does_not_start(labs: Labs, tmp_path: Path) -> None:

@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import real_routers
 from helpers import wait_until
 from lab_commands import Labs
 
 from deploy.errors import Problem
 from deploy.lab import client
 from deploy.lab.client import LabRecord
+from deploy.topology.programs import Program
 
 pytestmark = pytest.mark.slow
 
@@ -47,7 +49,9 @@ def line(shared: Labs) -> Iterator[LabRecord]:
 
 
 def parts(lab: LabRecord) -> dict[str, dict[str, Any]]:
-    return {part["name"]: part for part in lab.ask({"do": "status"})["parts"]}
+    """Return its routers."""
+    found = lab.ask({"do": "status"})["parts"]
+    return {part["name"]: part for part in found if part["kind"] == "router"}
 
 
 def states(lab: LabRecord) -> dict[str, str]:
@@ -67,13 +71,15 @@ def children(pid: int) -> list[int]:
 def test_the_command_has_returned_and_the_lab_is_there(line: LabRecord) -> None:
     """Its record tells where to connect, and what runs there."""
     record = line.record
-    assert (record.name, record.state, record.wiring) == ("line", "up", "direct")
-    assert [(part.name, part.kind, part.runs) for part in record.parts] == [
+    assert (record.name, record.state, record.wiring) == ("line", "up", "relays")
+    *routers, links = record.parts
+    assert [(part.name, part.kind, part.runs) for part in routers] == [
         ("A", "router", "stand-in for qdrouterd"),
         ("B", "router", "stand-in for qdrouterd"),
     ]
-    assert all(listens(part.url) for part in record.parts)
-    assert record.links == ("A--B",)
+    assert all(listens(part.url) for part in routers)
+    assert (links.kind, links.url) == ("wiring", "")
+    assert "A--B" in record.links
 
 
 def test_only_its_user_can_tell_it_anything(line: LabRecord) -> None:
@@ -121,6 +127,20 @@ def test_a_part_that_ends_unasked_is_shown_and_the_others_go_on(shared: Labs, li
     assert "unasked" not in shared.run("status")
 
 
+def test_faults_of_links_are_shown_until_they_are_cleared(shared: Labs, line: LabRecord) -> None:
+    """One of each kind, and a repeat replaces; the file tells them, too."""
+    for command in ({"do": "delay", "ms": 50}, {"do": "delay", "ms": 70}, {"do": "stall"}):
+        line.ask({**command, "link": "A--B"})
+    assert line.ask({"do": "status"})["faults"] == {"A--B": [{"do": "delay", "ms": 70}, {"do": "stall"}]}
+    said = shared.run("status")
+    assert "link A--B: delay ms=70\n" in said
+    assert "link A--B: stall\n" in said
+    line.ask({"do": "clear", "link": "A--B", "fault": "delay"})
+    assert shared.record("line")["faults"] == {"A--B": [{"do": "stall"}]}
+    line.ask({"do": "clear", "link": "A--B"})
+    assert line.ask({"do": "status"})["faults"] == {}
+
+
 @pytest.mark.parametrize(
     ("command", "words"),
     [
@@ -131,7 +151,7 @@ def test_a_part_that_ends_unasked_is_shown_and_the_others_go_on(shared: Labs, li
         ({"do": "fly", "part": "A"}, "'fly' is none of kill, stop"),
         ({"do": None}, "is none of kill, stop"),
         ({}, "is none of kill, stop"),
-        ({"do": "delay", "link": "A--B", "ms": 5}, "delay"),
+        ({"do": "delay", "link": "A--X", "ms": 5}, "name a `link`, one of A--B"),
     ],
 )
 def test_what_cannot_be_done_is_refused_in_words(
@@ -182,12 +202,23 @@ def test_a_start_that_goes_on_after_a_pause(line: LabRecord) -> None:
     assert telling.communicate(timeout=_SECONDS) == (None, "")
 
 
+@pytest.mark.parametrize("wanted", **real_routers.each_program)
+def test_real_routers_are_told_with_their_version(labs: Labs, wanted: Program) -> None:
+    program = real_routers.wanted(wanted)
+    labs.run("up", "line", "--routers", "2", "--program", program.name)
+    found = labs.now("line")["parts"]
+    asked = subprocess.run([program.command, "--version"], capture_output=True, text=True, check=True)
+    assert {found[name]["runs"] for name in "AB"} == {f"{program.command} {asked.stdout.strip()}"}
+    labs.run("down")
+    labs.wait_nothing_left()
+
+
 def test_two_labs_beside_each_other(labs: Labs) -> None:
     """With ports of their own; one ends without the other."""
     labs.up("line", "--routers", "2")
     labs.up("line", "--routers", "2", "--name", "other")
     urls = [part["url"] for name in ("line", "other") for part in labs.record(name)["parts"]]
-    assert len(set(urls)) == 4
+    assert len(set(filter(None, urls))) == 4
     assert "several labs: name one of line, other" in labs.run("down", status=2)
     labs.run("down", "other")
     assert {part["state"] for part in labs.now("line")["parts"].values()} == {"up"}
@@ -232,6 +263,7 @@ def test_kill_9_of_keeper_and_reaper(labs: Labs) -> None:
     """The parts outlive both: down ends them."""
     keeper = labs.up("line")["keeper"]["pid"]
     part_pids = {part["pid"] for part in labs.record("line")["parts"]}
+    assert len(part_pids) == 4
     os.kill(keeper, signal.SIGSTOP)  # else it would wait for the end of its child
     for pid in (*set(children(keeper)) - part_pids, keeper):
         os.kill(pid, signal.SIGKILL)

@@ -45,7 +45,7 @@ lock: setup ## renew the lock files of deploy/setup after a change in pyproject.
 	@$(COMPILE) --group build -o $(LOCKS)/requirements.lock pyproject.toml
 	@$(COMPILE) --group dev -c $(LOCKS)/requirements.lock -o $(LOCKS)/requirements-dev.lock
 
-lock-jvm: setup ## renew deploy/jvm/jvm.lock after a change in deploy/jvm/ivy.xml
+lock-jvm: ## renew deploy/jvm/jvm.lock after a change in deploy/jvm/ivy.xml
 	@$(VENV)/python -m deploy.jvm.artifacts --lock
 
 clean: ## remove what runs and tools left: .inflight and caches; .venv and the fetched jars stay

@@ -66,6 +66,33 @@ class Classic:
         self._broker.stop()
         self._broker.waitUntilStopped()
 
+    def dial(self, name: str, port: int) -> None:
+        """Connect to another broker at this port, again and again until there is one."""
+        jvm = self._gateway.jvm
+        uri = jvm.java.net.URI(f"static:(tcp://{LOOPBACK}:{port})")
+        connector = jvm.org.apache.activemq.network.DiscoveryNetworkConnector(uri)
+        connector.setName(name)
+        self._broker.addNetworkConnector(connector)
+        self._broker.registerNetworkConnectorMBean(connector)
+        connector.setBrokerService(self._broker)
+        connector.start()
+
+    @contextmanager
+    def another(self, name: str, port: int) -> Iterator[None]:
+        """Start a broker beside this one, in the same JVM, that ends with the block."""
+        other = self._gateway.jvm.org.apache.activemq.broker.BrokerService()
+        other.setBrokerName(name)
+        other.setPersistent(False)
+        other.setUseJmx(False)
+        other.addConnector(f"tcp://{LOOPBACK}:{port}")
+        other.start()
+        other.waitUntilStarted()
+        try:
+            yield
+        finally:
+            other.stop()
+            other.waitUntilStopped()
+
     def send(self, queue: str, count: int) -> None:
         producer = self._session.createProducer(self._session.createQueue(queue))
         for _ in range(count):
@@ -86,10 +113,12 @@ def running() -> Iterator[Classic]:
     (agent,) = parts.jars("jolokia")
     (py4j,) = pyspark_jars().glob("py4j-*.jar")
     logging = sorted(pyspark_jars().glob("slf4j-api-*.jar"))
+    # The agent starts in a thread: what it says would now and then come before the port that py4j waits for.
+    quiet = "logHandlerClass=org.jolokia.server.core.service.impl.QuietLogHandler"
     gateway_port, process = launch_gateway(
         jarpath=str(py4j),
         classpath=":".join(str(jar) for jar in [*jars(), *logging]),
-        javaopts=[f"-javaagent:{agent}=port={port},host={LOOPBACK}", "-Xmx128m", "-XX:+UseSerialGC"],
+        javaopts=[f"-javaagent:{agent}=port={port},host={LOOPBACK},{quiet}", "-Xmx128m", "-XX:+UseSerialGC"],
         java_path=str(parts.java),
         die_on_exit=True,
         return_proc=True,

@@ -34,6 +34,8 @@ MAY_BE_EMPTY = {
     "Put aside": "nothing was put aside",
     "Left out": "no filter and no cap applies",
     "Fullest addresses": "an address may have no limit",
+    "Links of brokers": "the broker has none",
+    "Waiting for links": "the broker has none",
     "Slow deliveries": "told where a router counts them",
 }
 # Series that such a run does not have.
@@ -42,6 +44,9 @@ MAY_BE_MISSING = {
     "inflight_collector_omitted_series": "no filter and no cap applies",
     "inflight_router_cut_off": "there is a way to each router",
     "inflight_router_link_route_up": "the line has auto-links and no link routes",
+    "inflight_broker_link_up": "the broker has no links",
+    "inflight_broker_link_messages": "the broker has no links",
+    "inflight_broker_link_messages_limit": "the broker has no links",
     "inflight_path_service_latency_seconds_bucket": "off by default",
 }
 

@@ -66,7 +66,7 @@ class Served:
         self.exporter.apply_broker(_record(target, entity, rows, poll))
 
     def put_line(self, *, b_up: bool = True) -> None:
-        """Feed a poll of routers A, B and C in a line, and of a broker with two queues."""
+        """Feed a poll of routers A, B and C in a line, and of a broker with two queues and two links."""
         routers = [{"kind": "router", "router": name, "up": b_up or name != "B"} for name in "ABC"]
         routers[2]["reason"] = None if b_up else "cut off from A"
         edges = [{"kind": "edge", "source": a, "target": b, "up": b_up, "cost": 1} for a, b in ("AB", "BC")]
@@ -81,6 +81,19 @@ class Served:
             {"queue": "audit", "address": "audit", "messages": 0, "consumers": 2, "acknowledged_added": 5},
         ]
         self.put_broker("artemis", "queue", queues)
+        bridge = {
+            "kind": "bridge",
+            "link": "orders-to-two",
+            "to": "two",
+            "state": "down",
+            "up": False,
+        }
+        mirror = {"kind": "mirror", "link": "two", "to": "two:61616", "state": "up", "up": True}
+        links = [
+            mirror | {"messages": 0, "delivering": 0, "acknowledged": 7, "acknowledged_added": 5},
+            bridge | {"messages": 12, "delivering": None, "acknowledged": None, "acknowledged_added": 0},
+        ]
+        self.put_broker("artemis", "broker_link", links)
 
 
 def recent() -> int:

@@ -27,7 +27,37 @@ _FDS: Final = {
 }
 _PAGING: Final = f'inflight_broker_address_paging{{{_BROKER},address="orders"}}'
 
+_LINK: Final = f'{_BROKER},kind="mirror",link="two",to="h:61616"'
+_LINK_UP: Final = f"inflight_broker_link_up{{{_LINK}}}"
+_ON_LINK: Final = {**ON_B, "kind": "mirror", "link": "two", "to": "h:61616"}
+
+
+def _waiting(depth: str, limit: str = "1000x200") -> dict[str, str]:
+    return {
+        f"inflight_broker_link_messages{{{_LINK}}}": depth,
+        f"inflight_broker_link_messages_limit{{{_BROKER}}}": limit,
+    }
+
+
 BROKERS: Final = (
+    Case("BrokerLinkDown", "fires: down for minutes", {_LINK_UP: "1x4 0x40"}, 4, (_ON_LINK,)),
+    Case("BrokerLinkDown", "does not: for a minute", {_LINK_UP: "1x4 0x4 1x40"}, 4),
+    Case("BrokerLinkDown", "does not: nothing is known of it", _waiting("0x40"), 4),
+    Case("BrokerLinkDown", "data gone", {_LINK_UP: "1x4 0x4 stale"}, 4),
+    Case("BrokerLinkDown", "collector restarted: begins anew", {_LINK_UP: "0x6 _x24 0x4"}, 8.25),
+    Case("BrokerLinkDown", "a late scrape", {_LINK_UP: "1x4 _x16 0x4"}, 5.75),
+    Case("BrokerLinkBacklog", "fires: grows beyond the limit", _waiting("0+50x100"), 20, (_ON_LINK,)),
+    Case("BrokerLinkBacklog", "does not: it drains", _waiting("9000-50x100"), 20),
+    Case("BrokerLinkBacklog", "does not: it stands", _waiting("9000x100"), 20),
+    Case("BrokerLinkBacklog", "does not: the config allows it", _waiting("0+50x100", "10000x100"), 20),
+    Case("BrokerLinkBacklog", "data gone", _waiting("0+50x60 stale", "1000x60 stale"), 20),
+    Case(
+        "BrokerLinkBacklog",
+        "collector restarted: the five minutes begin anew",
+        _waiting("0+50x60 _x30 4000+50x10", "1000x60 _x30 1000x10"),
+        24,
+    ),
+    Case("BrokerLinkBacklog", "a late scrape", _waiting("0x4 _x40 9000+50x8", "1000x4 _x40 1000x8"), 12),
     Case(
         "QueueGrowsWithoutConsumer",
         "fires: grows for minutes",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from collectors.broker import metrics, poll, records
+from collectors.broker import links, metrics, poll, records
 from collectors.broker.client import JolokiaClient
 from collectors.broker.counters import BrokerCounters, CountedBroker
 from collectors.broker.poll import QueueSelection
@@ -60,6 +60,7 @@ class BrokerCollector:
         self._target = PolledTarget("broker", name, f"broker {name}", broker.interval, context)
         self._product: Product | None = None
         self._selection = QueueSelection()
+        self._feeding: list[str] = []
         self._since_selection = SELECT_POLLS
         self._counters = BrokerCounters()
         self._polls = 0
@@ -95,7 +96,7 @@ class BrokerCollector:
                 self._select(product, self._client.ask(searches, until))
                 searches = []
             self._since_selection = 0
-        asked = poll.requests(product, self._broker.queues, self._selection)
+        asked = poll.requests(product, self._broker.queues, self._selection, self._feeding)
         replies = self._client.ask([*searches, *(item.request for item in asked)], until)
         if searches:
             self._select(product, replies[: len(searches)])
@@ -105,6 +106,7 @@ class BrokerCollector:
             self._product = None  # a backup that has no broker yet, or another product at the next start
             raise PollError("bad_reply", f"{self._broker.jolokia} has lost the broker's MBean")
         self._since_selection += 1
+        self._feeding = links.feeding(snapshot)
         return snapshot
 
     def _detect_product(self, until: float) -> Product:
@@ -129,12 +131,12 @@ class BrokerCollector:
         mesh, site = self._broker.mesh, self._context.site
         omitted = {
             entity: self._selection.omitted.get(entity, 0) + snapshot.omitted.get(entity, 0)
-            for entity in ("queue", "address")
+            for entity in ("queue", "address", "link")
         }
         self._context.cache.put(
             ("broker", self.name),
             [
-                *metrics.of_broker(mesh, self.name, snapshot, counted),
+                *metrics.of_broker(mesh, self.name, snapshot, counted, self._broker.link_backlog),
                 *metrics.of_omitted(self.name, omitted),
             ],
             STALE_INTERVALS * self._broker.interval / 1e9,

@@ -19,7 +19,7 @@ START_SLACK_MS: Final = 5_000
 def _counters() -> dict[str, tuple[str, ...]]:
     """Return the counters of each kind of MBean. Records have those of all products, whichever it is."""
     found: dict[str, dict[str, None]] = {}
-    for bean in (*schema.JVM, *(bean for product in PRODUCTS for bean in product.beans)):
+    for bean in (*schema.JVM, schema.LINK, *(bean for product in PRODUCTS for bean in product.beans)):
         found.setdefault(bean.name, {}).update(dict.fromkeys(a.name for a in bean.counts))
     return {bean: tuple(names) for bean, names in found.items()}
 
@@ -69,7 +69,7 @@ class BrokerCounters:
         self._start_ms = start_ms if start_ms is not None else self._start_ms
         self._deltas.start_round(restarted=restarted)
         counted = CountedBroker(restarted)
-        for bean in (*schema.JVM, *snapshot.product.beans):
+        for bean in (*schema.JVM, schema.LINK, *snapshot.product.beans):
             counted.beans[bean.name] = self._count(snapshot, bean)
         self._deltas.end_round()
         for sums in self._sums.values():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
@@ -57,23 +57,30 @@ def select_queues(product: Product, queues: Queues, replies: Sequence[Any]) -> Q
     for bean, reply in zip(product.destinations, replies, strict=True):
         value = reply.get("value") if isinstance(reply, Mapping) else None
         names = [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
-        wanted = sorted(name for name in names if _wanted(bean, name, queues))
+        named = [(queue, name) for name in names if (queue := _named(bean, name))]
+        of_users = [(queue, name) for queue, name in named if not queue.startswith(product.internal)]
+        wanted = sorted(name for queue, name in of_users if matches(queue, queues.include))
         beans[bean.name] = tuple(wanted[: queues.limit])
-        omitted[bean.name] = len(names) - len(beans[bean.name])
+        omitted[bean.name] = len(of_users) - len(beans[bean.name])
         too_many = too_many or len(wanted) > queues.limit
     return QueueSelection(beans if too_many else None, omitted)
 
 
-def _wanted(bean: Bean, name: str, queues: Queues) -> bool:
+def _named(bean: Bean, name: str) -> str:
+    """Return the queue or address that an object name names; nothing if it is none."""
     try:
-        keys = object_names.parse(name)
+        return object_names.parse(name).get(bean.keys[-1][0], "")
     except ValueError:
-        return False
-    return matches(keys.get(bean.keys[-1][0], ""), queues.include)
+        return ""
 
 
-def requests(product: Product, queues: Queues, selection: QueueSelection) -> list[BeanRequest]:
-    """Return all of a poll's requests: for the broker, its JVM, and the queues and addresses wanted."""
+def requests(
+    product: Product, queues: Queues, selection: QueueSelection, feeding: Iterable[str] = ()
+) -> list[BeanRequest]:
+    """Return all of a poll's requests: broker, JVM, links, and the queues and addresses that are wanted.
+
+    `feeding` are queues that are asked for as they feed links, beside those of mirrors.
+    """
     found = [
         BeanRequest(bean, Read(bean.pattern, tuple(bean.wanted))) for bean in (product.broker, *schema.JVM)
     ]
@@ -82,6 +89,13 @@ def requests(product: Product, queues: Queues, selection: QueueSelection) -> lis
             patterns: Sequence[str] = sorted(_server_patterns(bean, queues))
         else:
             patterns = selection.beans[bean.name]
+        found += [BeanRequest(bean, Read(pattern, tuple(bean.wanted))) for pattern in patterns]
+    links = product.links
+    for bean in links.beans:
+        names = [links.mirror + "*"] if bean is links.queues else [""]
+        patterns = [bean.pattern.format(queue=object_names.quote_pattern(name)) for name in names]
+        if bean is links.queues:
+            patterns += [bean.pattern.format(queue=object_names.quote(name)) for name in feeding]
         found += [BeanRequest(bean, Read(pattern, tuple(bean.wanted))) for pattern in patterns]
     return found
 

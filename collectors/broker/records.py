@@ -13,7 +13,7 @@ from collectors.contract.untrusted_text import encodable
 def of_broker(
     site: str, mesh: str, name: str, snapshot: BrokerSnapshot, counted: CountedBroker, poll: tuple[int, int]
 ) -> Iterator[Telemetry]:
-    """Yield the broker, its JVM, queues and addresses; `poll` is the poll's number and interval in ns."""
+    """Yield broker, JVM, queues, addresses and links; `poll` is the poll's number and interval in ns."""
     number, interval_ns = poll
     broker = {
         **snapshot.one("broker"),
@@ -33,6 +33,7 @@ def of_broker(
         "jvm": [jvm, *(each.record() for each in counted.rows("gc"))],
         "queue": [each.record() for each in counted.rows("queue")],
         "address": [each.record() for each in counted.rows("address")],
+        "broker_link": [each.record() for each in counted.rows("link")],
     }
     for entity, rows in entities.items():
         yield from split(

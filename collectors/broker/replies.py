@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
 
-from collectors.broker import object_names, schema
+from collectors.broker import links, object_names, schema
 from collectors.broker.client import Read
 from collectors.broker.poll import BeanRequest
 from collectors.broker.schema import Bean, Product
@@ -34,6 +34,10 @@ def read_replies(
     `now_ns` is the wall clock and a steady one.
     """
     snapshot = BrokerSnapshot(product, *now_ns, beans={})
+    several = (
+        *product.destinations,
+        *product.links.beans,
+    )  # of these there may be as many as the config says
     known: dict[str, set[tuple[str, ...]]] = {}
     for item, reply in zip(asked, replies, strict=True):
         bean = item.bean
@@ -41,7 +45,7 @@ def read_replies(
         seen = known.setdefault(bean.name, set())
         filtered = bean in product.destinations
         for row in _rows(item, reply, snapshot):
-            if filtered and not matches(row[bean.keys[-1][1]], queues.include):
+            if filtered and not _is_wanted(row[bean.keys[-1][1]], product, queues):
                 continue
             identity = _identity(bean, row)
             if identity in seen:  # of two patterns that both match it
@@ -49,13 +53,19 @@ def read_replies(
             seen.add(identity)
             rows.append(row)
     for bean in {item.bean for item in asked}:
-        limit = queues.limit if bean in product.destinations else MAX_NAMED
+        limit = queues.limit if bean in several else MAX_NAMED
         if len(rows := snapshot.beans[bean.name]) > limit:
             rows.sort(key=lambda row: _identity(bean, row))
-            snapshot.omitted[bean.name] = len(rows) - limit
+            entity = schema.LINK.name if bean in product.links.beans else bean.name
+            snapshot.omitted[entity] = snapshot.omitted.get(entity, 0) + len(rows) - limit
             del rows[limit:]
+    snapshot.beans[schema.LINK.name] = links.rows(snapshot)
     snapshot.pools = _pools(snapshot)
     return snapshot
+
+
+def _is_wanted(name: str, product: Product, queues: Queues) -> bool:
+    return not name.startswith(product.internal) and matches(name, queues.include)
 
 
 def _identity(bean: Bean, row: Row) -> tuple[str, ...]:
@@ -160,6 +170,12 @@ def _text(value: Any) -> str:
     return encodable(value)
 
 
+def _texts(value: Any) -> list[str]:
+    if not isinstance(value, list):
+        raise TypeError
+    return [_text(item) for item in value[:MAX_NAMED]]
+
+
 def _usage(value: Any) -> dict[str, int]:
     if not isinstance(value, Mapping):
         raise TypeError
@@ -175,5 +191,6 @@ _READ: Final[dict[Type, Callable[[Any], Any]]] = {
     "load": _load,
     "flag": _flag,
     "text": _text,
+    "texts": _texts,
     "usage": _usage,
 }

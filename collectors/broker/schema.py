@@ -33,6 +33,26 @@ class Bean:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Links:
+    """What a product says of its links to other brokers.
+
+    Where they say it, `kinds` have `started`, `connected`, `queue`, the one that feeds the link, `sent` and
+    `acknowledged`; `to` and `uri` become the peer's name.
+    """
+
+    kinds: tuple[Bean, ...]  # a kind of link each, of which it has the name
+    queues: Bean | None = (
+        None  # those that feed links: the config's choice of queues does not matter for them
+    )
+    mirror: str = ""  # how the name of a mirror's own queue begins; the rest is that of its connection
+    attached: Bean | None = None  # an MBean that is there only while the link is
+
+    @property
+    def beans(self) -> tuple[Bean, ...]:
+        return (*self.kinds, *(bean for bean in (self.queues, self.attached) if bean))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Product:
     """A broker's own MBeans. The broker's attributes `active` and `backup` say which of a pair it is."""
 
@@ -41,6 +61,10 @@ class Product:
     broker: Bean
     queue: Bean
     address: Bean | None
+    links: Links = Links(())
+    internal: tuple[
+        str, ...
+    ] = ()  # how the names begin of queues and addresses that the broker made for itself
     moves_to: tuple[str, ...] = ()  # attributes of a queue: where messages go that expire or fail
 
     @property
@@ -52,6 +76,25 @@ class Product:
         """Those of which there may be many: the config chooses by their names."""
         return (self.queue, self.address) if self.address else (self.queue,)
 
+
+# A link as it is told of every product; see `links`.
+LINK: Final = Bean(
+    "link",
+    "",
+    attributes(
+        """
+        up            up            flag    broker_link_up
+        started       started       flag    broker_link_started
+        connected     connected     flag    broker_link_connected
+        messages      messages      number  broker_link_messages
+        delivering    delivering    number  broker_link_delivering_messages
+        sent          sent          count   broker_link_sent_messages_total
+        acknowledged  acknowledged  count   broker_link_acknowledged_messages_total
+        """
+    ),
+    (("kind", "kind"), ("link", "link"), ("to", "to")),
+    ("kind", "link", "to"),
+)
 
 JVM: Final = (
     Bean(

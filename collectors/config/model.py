@@ -244,6 +244,7 @@ class Broker(_Part):
     target: str | None = None
     interval: DurationNs = 10 * units.duration_ns("1s")
     queues: Queues = Queues()
+    link_backlog: Annotated[int, Field(gt=0)] = 1000  # messages that may wait for a link to another broker
 
 
 class Endpoint(_Part):

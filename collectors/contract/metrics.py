@@ -40,6 +40,7 @@ _L = (*_R, "peer", "address", "direction", "type")
 _S = (*_R, "link", "identity", "direction", "address")
 _B = ("mesh", "broker")
 _Q = (*_B, "address", "queue")
+_K = (*_B, "kind", "link", "to")
 
 # A table reads best with a line for each row.
 # fmt: off
@@ -161,6 +162,14 @@ _SECTIONS: Final[dict[str, tuple[tuple[str, Kind, tuple[str, ...], str], ...]]] 
         ("broker_queue_acknowledged_messages_total", "counter", _Q, "Messages acknowledged."),
         ("broker_queue_expired_messages_total", "counter", _Q, "Messages expired."),
         ("broker_queue_killed_messages_total", "counter", _Q, "Messages killed."),
+        ("broker_link_up", "gauge", _K, "1 where the link to another broker (kind bridge, amqp, mirror or network) is started, connected, and, as far as the queue that feeds it is known, takes messages from it."),
+        ("broker_link_started", "gauge", _K, "1 where the broker says that the link is started."),
+        ("broker_link_connected", "gauge", _K, "1 where the broker says that the link is connected; it may say so while the peer hangs."),
+        ("broker_link_messages", "gauge", _K, "Messages that wait for the link: in the queue of a bridge, in a mirror's own queue."),
+        ("broker_link_delivering_messages", "gauge", _K, "Of these, messages given to the link and not acknowledged."),
+        ("broker_link_sent_messages_total", "counter", _K, "Messages that a bridge has sent."),
+        ("broker_link_acknowledged_messages_total", "counter", _K, "Messages of a bridge that the peer has acknowledged; what was mirrored, acknowledgements and new queues included."),
+        ("broker_link_messages_limit", "gauge", _B, "Messages that may wait for a link, from the config."),
         ("broker_address_paging", "gauge", (*_B, "address"), "1 where the address is paging to disk."),
         ("broker_address_pages", "gauge", (*_B, "address"), "Pages on disk."),
         ("broker_address_bytes", "gauge", (*_B, "address"), "Memory of the address's messages."),

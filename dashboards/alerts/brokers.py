@@ -25,6 +25,33 @@ ALERTS: Final = (
         board="brokers",
     ),
     Alert(
+        "BrokerLinkDown",
+        about="A link may say that it is connected while its peer hangs; then nothing takes from its queue.",
+        expr="inflight_broker_link_up == 0",
+        hold="2m",
+        severity="ticket",
+        summary=(
+            "Broker {{ $labels.broker }}: the {{ $labels.kind }} link {{ $labels.link }}{{ if $labels.to }} to"
+            " {{ $labels.to }}{{ end }} is down"
+        ),
+        board="brokers",
+    ),
+    Alert(
+        "BrokerLinkBacklog",
+        about="The limit is the config's `link_backlog` of the broker.",
+        expr="""
+            inflight_broker_link_messages > on (mesh, broker) group_left () inflight_broker_link_messages_limit
+            and deriv(inflight_broker_link_messages[10m]) > 0
+        """,
+        hold="5m",
+        severity="ticket",
+        summary=(
+            "Broker {{ $labels.broker }}: {{ $value | humanize }} messages wait for the {{ $labels.kind }} link"
+            " {{ $labels.link }}, and more come than go"
+        ),
+        board="brokers",
+    ),
+    Alert(
         "BrokerNearLimit",
         about=(
             "A broker at a limit blocks its producers. The prediction counts from half full on: the"

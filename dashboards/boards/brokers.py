@@ -156,6 +156,56 @@ def _queues() -> list[Any]:
     ]
 
 
+def _links() -> list[Any]:
+    columns = {
+        "broker": "Broker",
+        "kind": "Kind",
+        "link": "Link",
+        "to": "To",
+        "Value #state": "State",
+        "Value #backlog": "Waiting",
+        "Value #delivering": "Unacked",
+        "Value #rate": "Acked",
+    }
+    table = style.table_panel(
+        "Links of brokers",
+        "Bridges, AMQP connections and mirrors to other brokers. Down: stopped, not connected, or nothing"
+        " takes messages from the queue that feeds it. Waiting: messages in that queue; nothing where the"
+        " broker does not say which it is.",
+        [
+            table_query(q.LINK_STATE, ref="state"),
+            table_query(q.LINK_BACKLOG, ref="backlog"),
+            table_query(q.LINK_DELIVERING, ref="delivering"),
+            table_query(q.LINK_RATE, ref="rate"),
+        ],
+        columns,
+        size=(14, 8),
+        sort="Waiting",
+    )
+    override(table, "Broker", custom__minWidth=80)
+    override(table, "Kind", custom__width=70)
+    override(table, "Link", custom__minWidth=120)
+    override(table, "To", custom__minWidth=130)
+    override(
+        table,
+        "State",
+        mappings=style.mappings(style.UP),
+        custom__cellOptions={"type": "color-text"},
+        custom__width=65,
+    )
+    for name in ("Waiting", "Unacked"):
+        override(table, name, custom__width=85)
+    override(table, "Acked", unit=style.MESSAGES, decimals=1, custom__width=93)
+    backlog = style.time_series_panel(
+        "Waiting for links",
+        "Messages in the queues that feed links, the ten longest: what the next broker has yet to get.",
+        "short",
+        [range_query(q.LINK_BACKLOG_TOP, "{{broker}} {{kind}} {{link}}")],
+        size=(10, 8),
+    )
+    return [table, backlog]
+
+
 def _limits() -> list[Any]:
     shares = style.time_series_panel(
         "Limits",
@@ -242,6 +292,9 @@ def build() -> dashboard.Dashboard:
         )
     )
     for panel in (*_figures(), _table(), *_queues()):
+        board = board.with_panel(panel)
+    board = board.with_row(Row("Links to other brokers"))
+    for panel in _links():
         board = board.with_panel(panel)
     board = board.with_row(Row("Limits"))
     for panel in _limits():

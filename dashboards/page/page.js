@@ -1,5 +1,6 @@
 // Takes the server's events and hands them to the parts of the page.
 
+import { BrokerLinks } from "./broker_links.js";
 import { columns } from "./columns.js";
 import { byId, element, setClass, setText } from "./dom.js";
 import { count, duration, moment } from "./format.js";
@@ -13,6 +14,7 @@ const RETRY_SECONDS = 3;
 
 const state = { paths: new Map() };
 const mesh = new Mesh(byId("mesh-section"));
+const brokerLinks = new BrokerLinks(byId("broker-links-section"));
 const queues = new Queues(byId("queues-section"));
 let table = null; // until it is known which columns there are
 let heard = null; // by this browser's clock, which need not agree with the server's
@@ -57,6 +59,7 @@ function show() {
   setText(banner, state.not_ready ? `Not ready: ${state.not_ready}.` : "");
   table.show(state.paths, state.now_seconds);
   mesh.show(state);
+  brokerLinks.show(state);
   queues.show(state);
   showEvents();
   showLink();

@@ -35,6 +35,15 @@ DRAIN: Final = _some(
     f" - {_Q} (rate(broker_queue_added_messages_total{{%}}[5m])) > 0)"
 )
 DEPTH_TOP: Final = _some("topk(10, sum by (broker, queue) (broker_queue_messages{%}))")
+# Of links to other brokers; one that nothing is known of has no state, and of some there is no backlog to tell.
+_LINK: Final = "by (broker, kind, link, to)"
+LINK_STATE: Final = _some(f"min {_LINK} (broker_link_up{{%}})")
+LINK_BACKLOG: Final = _some(f"sum {_LINK} (broker_link_messages{{%}})")
+LINK_DELIVERING: Final = _some(f"sum {_LINK} (broker_link_delivering_messages{{%}})")
+LINK_RATE: Final = _some(
+    f"sum {_LINK} (rate(broker_link_acknowledged_messages_total{{%}}[$__rate_interval]))"
+)
+LINK_BACKLOG_TOP: Final = _some("topk(10, sum by (broker, kind, link) (broker_link_messages{%}))")
 IN_ALL: Final = _some("sum by (broker) (rate(broker_queue_added_messages_total{%}[$__rate_interval]))")
 OUT_ALL: Final = _some(
     "sum by (broker) (rate(broker_queue_acknowledged_messages_total{%}[$__rate_interval]))"

@@ -32,7 +32,7 @@ _FIGURES: Final = {"p50": 6, "p99": 7, "max": 7, "rate": 6, "lost": 5, "jitter":
 _WIDE: Final = 100  # columns: there is room for budgets
 _BUDGETS: Final = 2  # overspent ones that have a line of their own
 # How many are shown of the network, where there is room for them.
-_MOST: Final = {"routers": 8, "edges": 6, "queues": 6}
+_MOST: Final = {"routers": 8, "edges": 6, "broker_links": 6, "queues": 6}
 _LEAST: Final = 2
 
 
@@ -57,6 +57,8 @@ def screen(state: Json, width: int, options: TableOptions | None = None) -> Rend
         parts.append(_routers(state, options))
     if state["edges"]:
         parts.append(_edges(state, options))
+    if state.get("broker_links"):  # an exporter of before told none
+        parts.append(_broker_links(state, options))
     if state["queues"]:
         parts.append(_queues(state, options))
     return Group(*parts)
@@ -162,7 +164,7 @@ def _budget(path: Json) -> Text:
 
 
 def _routers(state: Json, options: TableOptions) -> Table:
-    most = _most("routers", options)
+    most = _most("routers", state, options)
     table = _small("router", "state", "waiting", "unsettled", "msg/s", "version")
     routers = sorted(state["routers"], key=lambda router: (router["up"], router["router"]))
     for router in routers[:most]:
@@ -179,7 +181,7 @@ def _routers(state: Json, options: TableOptions) -> Table:
 
 
 def _edges(state: Json, options: TableOptions) -> Table:
-    most = _most("edges", options)
+    most = _most("edges", state, options)
     table = _small("link", "state", "waiting", "unsettled", "msg/s")
     edges = sorted(state["edges"], key=lambda edge: (edge["up"], edge["id"]))
     for edge in edges[:most]:
@@ -194,8 +196,24 @@ def _edges(state: Json, options: TableOptions) -> Table:
     return table
 
 
+def _broker_links(state: Json, options: TableOptions) -> Table:
+    most = _most("broker_links", state, options)
+    table = _small("broker's link", "state", "waiting", "unacked", "msg/s")
+    links = sorted(state["broker_links"], key=lambda k: (k["up"], -(k["messages"] or 0), k["link"]))
+    for link in links[:most]:
+        table.add_row(
+            Text(f"{shown(link['broker'])} {shown(link['kind'])} {shown(link['link'])}"),
+            Text("not heard of", style="magenta")
+            if link["stale"]
+            else Text(shown(link["state"]), style="green" if link["up"] else "bold white on red"),
+            *(Text(_rate(link[name])) for name in ("messages", "delivering", "rate")),
+        )
+    _and_more(table, len(links) - most)
+    return table
+
+
 def _queues(state: Json, options: TableOptions) -> Table:
-    most = _most("queues", options)
+    most = _most("queues", state, options)
     table = _small("queue", "broker", "messages", "consumers", "in/s", "out/s")
     queues = sorted(state["queues"], key=lambda queue: (-queue["messages"], queue["queue"]))
     for queue in queues[:most]:
@@ -238,18 +256,20 @@ def _and_more(table: Table, hidden: int) -> None:
         table.add_row(Text(f"… and {hidden} more", style="dim"))
 
 
-def _most(what: str, options: TableOptions) -> int:
+def _most(what: str, state: Json, options: TableOptions) -> int:
     """Return how many lines of a part of the network are shown; paths come first on a small screen."""
     if options.height is None:
         return _MOST[what]
-    return max(_LEAST, min(_MOST[what], (options.height - 12) // 3 - 2))
+    parts = sum(bool(state.get(name)) for name in _MOST)
+    least = _LEAST if parts < len(_MOST) else 1
+    return max(least, min(_MOST[what], (options.height - 12) // max(parts, 3) - 2))
 
 
 def around(state: Json, options: TableOptions) -> int:
     """Return how many lines events, budgets and network take above and below the paths."""
     network = 0
     for name in _MOST:
-        count_, most = len(state[name]), _most(name, options)
+        count_, most = len(state.get(name, ())), _most(name, state, options)
         network += (1 + min(count_, most) + (count_ > most)) if count_ else 0
     return len(event_lines(state)) + len(_overspent(state)) + network
 

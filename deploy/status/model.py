@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from collectors.broker.collector import BrokerStatus
+from collectors.broker.counters import CountedRow
 from collectors.router.address_names import INTERNAL
 from collectors.router.counters import LINK_COUNTERS, TOTAL_COUNTERS, CountedGroup, CountedRouter
 from collectors.router.mesh_status import MeshStatus
@@ -39,6 +40,7 @@ class Status:
     edges: list[Json] = field(default_factory=list)
     links: list[Json] = field(default_factory=list)
     brokers: list[Json] = field(default_factory=list)
+    broker_links: list[Json] = field(default_factory=list)
     queues: list[Json] = field(default_factory=list)
 
     def as_json(self) -> Json:
@@ -49,6 +51,7 @@ class Status:
             "edges": self.edges,
             "links": self.links,
             "brokers": self.brokers,
+            "broker_links": self.broker_links,
             "queues": self.queues,
         }
 
@@ -63,6 +66,7 @@ def status(meshes: Iterable[MeshStatus], brokers: Iterable[BrokerStatus], *, one
     found.findings.sort(key=lambda f: (f.level, -f.weight, f.where))
     found.routers.sort(key=lambda r: (r["up"], -r["undelivered"], r["router"]))
     found.links.sort(key=lambda k: (-k["undelivered"], -k["dropped"], -k["per_second"], k["router"]))
+    found.broker_links.sort(key=lambda k: (k["up"] is not False, -(k["messages"] or 0), k["link"]))
     found.queues.sort(key=lambda q: (q["consumers"] > 0, -q["messages"], q["queue"]))
     return found
 
@@ -217,8 +221,29 @@ def _broker(found: Status, seen: BrokerStatus) -> None:
         if each.row.get("paging"):
             text = f"address {each.row['address']} is paging to disk"
             found.findings.append(Finding("odd", seen.broker, text))
+    for each in counted.rows("link"):
+        _broker_link(found, seen.broker, each, seen.interval_ns / 1e9)
     for each in counted.rows("queue"):
         _queue(found, seen.broker, each.row, each.added, seen.interval_ns / 1e9)
+
+
+def _broker_link(found: Status, broker: str, link: CountedRow, seconds: float) -> None:
+    row, known = link.row, link.sums["acknowledged"] is not None
+    found.broker_links.append(
+        {
+            "broker": broker,
+            **{name: row[name] for name in ("link", "kind", "queue", "state", "up")},
+            "to": row["to"] or ", ".join(row["peers"] or ()),
+            "messages": row["messages"],
+            "delivering": row["delivering"],
+            "acknowledged_per_second": _rate(link.added["acknowledged"], seconds) if known else None,
+        }
+    )
+    if row["up"] is False:
+        waiting = f"; {row['messages']} messages wait" if row["messages"] else ""
+        to = f" to {row['to']}" if row["to"] else ""
+        text = f"{row['kind']} {row['link']}{to}: {row['state']}{waiting}"
+        found.findings.append(Finding("bad", broker, text, row["messages"] or 0))
 
 
 def _queue(found: Status, broker: str, row: Json, added: dict[str, int], seconds: float) -> None:

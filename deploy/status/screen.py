@@ -24,6 +24,8 @@ def screen(found: Status, rows: int = ROWS) -> RenderableType:
         parts.append(_links(found, rows))
     if found.brokers:
         parts.append(_brokers(found))
+    if found.broker_links:
+        parts.append(_broker_links(found, rows))
     if found.queues:
         parts.append(_queues(found, rows))
     return Group(*parts)
@@ -95,6 +97,19 @@ def _brokers(found: Status) -> Table:
     return table
 
 
+def _broker_links(found: Status, rows: int) -> Table:
+    table = _table("link broker kind to state waiting delivering acked/s")
+    for k in found.broker_links[:rows]:
+        good = {True: "green", False: "bold red", None: ""}[k["up"]]
+        table.add_row(
+            *(_text(k[name]) for name in ("link", "broker", "kind", "to")),
+            Text(k["state"], style=good),
+            *_numbers(k, "messages", "delivering", "acknowledged_per_second"),
+        )
+    _rest(table, len(found.broker_links) - rows)
+    return table
+
+
 def _queues(found: Status, rows: int) -> Table:
     table = _table("queue broker messages consumers delivering added/s acked/s expired killed")
     for q in found.queues[:rows]:
@@ -116,7 +131,7 @@ def _queues(found: Status, rows: int) -> Table:
     return table
 
 
-_TEXTS: Final = frozenset({"router", "state", "mode", "version", "link", "broker", "queue"})
+_TEXTS: Final = frozenset({"router", "state", "mode", "version", "link", "broker", "queue", "kind", "to"})
 
 
 def _table(columns: str) -> Table:

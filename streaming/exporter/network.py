@@ -1,4 +1,4 @@
-"""Routers, links and queues, from the newest of the collectors' records of each."""
+"""Routers, brokers, links and queues, from the newest of the collectors' records of each."""
 
 from __future__ import annotations
 
@@ -33,6 +33,11 @@ _SHOWN: Final[dict[str, dict[str, type]]] = {
         **dict.fromkeys(("deliveries_added", "undelivered", "unsettled", "dropped_presettled_added"), int),
     },
     "broker": {**dict.fromkeys(("reason", "version", "product"), str), "up": bool},
+    "broker_link": {
+        **dict.fromkeys(("kind", "link", "to", "queue", "state"), str),
+        "up": bool,
+        **dict.fromkeys(("messages", "delivering", "acknowledged", "acknowledged_added"), int),
+    },
     "queue": {
         **dict.fromkeys(("queue", "address"), str),
         **dict.fromkeys(("messages", "consumers", "added_added", "acknowledged_added"), int),
@@ -124,7 +129,7 @@ class Network:
         self._brokers.put(record, now_ns)
 
     def as_json(self, now_ns: int) -> Json:
-        """Return routers, edges, brokers and queues, each with the time it was last heard of."""
+        """Return routers, edges, brokers, their links and queues, each with the time it was last heard of."""
         for targets in (self._routers, self._brokers):
             targets.forget(now_ns)
         meshes = [(mesh, target) for (mesh, name), target in self._routers.sorted() if not name]
@@ -156,6 +161,11 @@ class Network:
                 if row.get("kind") == "difference"
             ],
             "brokers": [_broker(key, target, now_ns) for key, target in self._brokers.sorted()],
+            "broker_links": [
+                _broker_link(key, row, target, now_ns)
+                for key, target in self._brokers.sorted()
+                for row in target.rows("broker_link")
+            ],
             "queues": [
                 _queue(key, row, target, now_ns)
                 for key, target in self._brokers.sorted()
@@ -237,6 +247,19 @@ def _broker(key: tuple[str, str], target: _Target, now_ns: int) -> Json:
         "reason": _text(who, "reason"),
         "version": _text(who, "version"),
         "product": _text(who, "product"),
+    }
+
+
+def _broker_link(key: tuple[str, str], row: Json, target: _Target, now_ns: int) -> Json:
+    return {
+        "mesh": key[0],
+        "broker": key[1],
+        **{name: _text(row, name) for name in ("kind", "link", "to", "queue", "state")},
+        "up": row.get("up") is not False,
+        "stale": target.stale(now_ns) or next(iter(target.rows("broker")), {}).get("up") is False,
+        "messages": row.get("messages"),
+        "delivering": row.get("delivering"),
+        "rate": _rate([row], target.interval_ns, "acknowledged_added") if "acknowledged" in row else None,
     }
 
 

@@ -23,7 +23,7 @@ def test_every_attribute_asked_for_is_told() -> None:
         for c in e.attributes
         if c.remote_name
     }
-    beans = [*broker.JVM, *(b for p in PRODUCTS for b in p.beans)]
+    beans = [*broker.JVM, *(b for p in PRODUCTS for b in (*p.beans, *p.links.beans))]
     brokers = {attribute.remote_name for bean in beans for attribute in bean.attributes}
     assert (routers | brokers) - WORDS == set()
 
@@ -31,7 +31,7 @@ def test_every_attribute_asked_for_is_told() -> None:
 def test_the_tables_name_metrics_of_the_catalogue() -> None:
     """A count is a counter, all else a gauge; counts are of routers, links, addresses and allocators."""
     entities = {entity for flavour in router.FLAVOURS.values() for entity in flavour.entities}
-    beans = [*broker.JVM, *(bean for product in PRODUCTS for bean in product.beans)]
+    beans = [*broker.JVM, broker.LINK, *(bean for product in PRODUCTS for bean in product.beans)]
     tables = [*(e.attributes for e in entities), *(bean.attributes for bean in beans)]
     for attribute in [a for table in tables for a in table if a.metric]:
         assert CATALOGUE[attribute.metric].kind == ("counter" if attribute.type == "count" else "gauge")

@@ -99,7 +99,10 @@ def test_hostile_names_stay_text(page: Page, served: Served) -> None:
     served.put_line()
     served.put_router("", "mesh", [{"kind": "router", "router": HOSTILE, "up": True}], poll=2)
     served.put_broker("artemis", "queue", [{"queue": HOSTILE, "messages": 1}], poll=2)
+    hostile = dict.fromkeys(("kind", "link", "to", "queue", "state"), HOSTILE)
+    served.put_broker("artemis", "broker_link", [hostile], poll=2)
     page.wait("document.querySelector('#queues tbody tr')?.innerText.includes('<img')", "the queue")
+    page.wait("document.querySelector('#broker-links tbody tr')?.innerText.includes('<img')", "the link")
     page.evaluate("[...document.querySelectorAll('#paths button')].at(-1).click()")
     page.evaluate("document.querySelectorAll('#paths tbody button').forEach((b) => b.click())")
     page.wait("document.querySelector('tr.details')", "the details")
@@ -136,6 +139,14 @@ def test_shows_mesh_and_queues(page: Page, served: Served) -> None:
     )
     assert page.evaluate("document.querySelector('#queues tbody tr').cells[0].innerText") == "orders"
     assert page.evaluate("document.querySelector('#queues tbody tr').cells[2].className") == "alarm"
+    links = page.evaluate(
+        "[...document.querySelectorAll('#broker-links tbody tr')]"
+        ".map((row) => [...row.cells].map((cell) => cell.innerText))"
+    )
+    assert links == [
+        ["orders-to-two", "artemis", "bridge", "two", "down", "12", "–", "–"],
+        ["two", "artemis", "mirror", "two:61616", "up", "0", "0", "1"],
+    ]
     served.put_line(b_up=False)
     page.wait("document.querySelector('#routers').innerText.includes('DOWN')", "the dead router")
     assert page.evaluate("document.querySelectorAll('#graph line.down').length") == 2

@@ -55,6 +55,8 @@ def test_fits_80_columns_whatever_comes(served: Served) -> None:
     assert sum("DOWN" in line for line in lines) == 3  # a router and its two links
     assert [line.split()[0] for line in lines if "cut off from A" in line] == ["C"]
     assert any("orders" in line and "12" in line for line in lines)
+    (bridge,) = (line for line in lines if "orders-to-two" in line)
+    assert bridge.split() == ["artemis", "bridge", "orders-to-two", "down", "12", "–", "–"]
 
 
 def test_shows_the_worst_first_and_sorts(served: Served) -> None:
@@ -143,6 +145,8 @@ def test_a_large_mesh_leaves_room_for_the_paths(served: Served, height: int) -> 
     mesh += [{"kind": "edge", "source": "r0", "target": name, "up": True, "cost": 1} for name in names[1:]]
     served.put_router("", "mesh", mesh)
     served.put_broker("b", "queue", [{"queue": name, "address": name, "messages": 1} for name in names])
+    links = [{"kind": "bridge", "link": name, "state": "up", "up": True} for name in names]
+    served.put_broker("b", "broker_link", links)
     state = snapshot(served.exporter)
     rows = height - 5 - around(state, TableOptions(height=height))
     lines = printed(state, 80, TableOptions(rows=rows, height=height))

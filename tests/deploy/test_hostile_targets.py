@@ -39,6 +39,11 @@ from streaming.exporter.page_data import snapshot
 CONFIG = parse("version: 1\nsite: here\n", "test.yaml")
 AT_NS = 1_800_000_000_000_000_000
 BROKER_REPLIES: list[Any] = json.loads((CAPTURES / "artemis-2.44.0-jolokia-2.3.0.json").read_text())
+BROKER_REPLIES += [  # and of a broker with links, what is said of them
+    reply
+    for reply in json.loads((CAPTURES / "artemis-2.44.0-links.json").read_text())["connected"]
+    if reply["request"]["mbean"] not in {known["request"]["mbean"] for known in BROKER_REPLIES}
+]
 # JSON has numbers of any length, AMQP of 64 bits.
 ODD: list[Any] = [
     None,
@@ -115,7 +120,7 @@ def test_a_brokers_values(changes: list[tuple[tuple[Any, ...], Any]]) -> None:
     for number in range(2):
         said = read_replies(asked, answers, ARTEMIS, Queues(), (AT_NS, number * 10**9))
         counted = counters.count(said)
-        process.cache.put("b", metrics.of_broker("prod", "b", said, counted))
+        process.cache.put("b", metrics.of_broker("prod", "b", said, counted, 1000))
         for record in records.of_broker("here", "prod", "b", said, counted, (number, 10**9)):
             process.publish(BROKER, record)
     process.shown()

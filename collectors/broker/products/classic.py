@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from collectors.broker.schema import Bean, Product
+from collectors.broker.schema import Bean, Links, Product
 from collectors.polling.attributes import attributes
 
 CLASSIC: Final = Product(
@@ -44,4 +44,23 @@ CLASSIC: Final = Product(
         quotes_names=False,  # only names that need it stand in quotes
     ),
     None,
+    # A connector says nothing of its state, neither started nor connected: of each peer that it has reached
+    # there is an MBean for as long as it has it. Its other attributes are settings, among them passwords.
+    links=Links(
+        kinds=(
+            Bean(
+                "network",
+                "org.apache.activemq:brokerName=*,connector=networkConnectors,networkConnectorName=*,type=Broker",
+                attributes("Name name text"),
+                (("networkConnectorName", "link"),),
+            ),
+        ),
+        attached=Bean(
+            "network_bridge",
+            "org.apache.activemq:brokerName=*,connector=networkConnectors,networkBridge=*,"
+            "networkConnectorName=*,type=Broker",
+            attributes("RemoteBrokerName peer text"),
+            (("networkConnectorName", "link"), ("networkBridge", "bridge")),
+        ),
+    ),
 )

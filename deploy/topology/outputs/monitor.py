@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from collectors.config.model import Tls
 from collectors.router.topology import pair
 from deploy.topology import graph
+from deploy.topology.outputs import artemis
 from deploy.topology.plan import Plan
 from deploy.topology.programs import PROGRAMS
 
@@ -95,7 +96,20 @@ def _broker(plan: Plan, name: str, meshes: dict[str, list[str]]) -> dict[str, An
         "origin": broker.origin or f"{console.scheme}://{where}",
         "mesh": _mesh_of(plan, name, meshes),
     }
+    if queues := _queues(plan, name):
+        made["queues"] = {"include": queues}
     return {**made, "auth": _plain(broker.auth)} if broker.auth else made
+
+
+def _queues(plan: Plan, name: str) -> list[str]:
+    """Returns patterns of the queues that a broker has by the file: its own, mirrored ones, link routes'."""
+    found = artemis.queues(plan, name)
+    for source, broker in plan.brokers.items():
+        if any(link.to == name and link.by == "mirror" for link in broker.links):
+            found += artemis.queues(plan, source)
+    routes = (route for router in plan.routers.values() for route in router.link_routes)
+    found += [f"{route.address}*" for route in routes if route.broker == name]
+    return list(dict.fromkeys(found))
 
 
 def _mesh_of(plan: Plan, broker: str, meshes: dict[str, list[str]]) -> str:

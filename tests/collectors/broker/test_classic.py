@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from helpers import optional, wait_until
+from helpers import free_port, optional, wait_until
 
 from collectors.broker import poll, products
 from collectors.broker.client import JolokiaClient
@@ -53,6 +53,22 @@ def test_every_attribute_of_the_table_is_there(classic: Classic) -> None:
             assert {name for name, value in row.items() if value is None} == set()
     assert snapshot.one("broker")["version"] == "5.18.7"
     classic.receive("orders", 1)
+
+
+def test_a_network_connector_is_up_while_it_has_a_bridge(classic: Classic, watch: Watch) -> None:
+    """Who it has reached is told; what it has sent is not, and no password of the connector is asked for."""
+    port = free_port()
+    classic.dial("to-other", port)
+    watching = watch(jolokia=classic.jolokia_url)
+    link = {"kind": "network", "link": "to-other", "to": ""}
+    wait_until(lambda: watching.value("broker_link_up", **link) == 0, 10, "the link, with no peer")
+    with classic.another("other", port):
+        wait_until(lambda: watching.value("broker_link_up", **link) == 1, 30, "the link to be up")
+        (row,) = watching.statuses[-1].snapshot.beans["link"]
+        assert row["peers"] == ["other"]
+        assert watching.value("broker_link_messages", **link) is None
+        assert watching.value("broker_link_sent_messages_total", **link) is None
+    wait_until(lambda: watching.value("broker_link_up", **link) == 0, 30, "the link to be down")
 
 
 def test_queues_are_counted_and_a_restart_is_seen_through(classic: Classic, watch: Watch) -> None:

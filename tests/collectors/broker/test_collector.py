@@ -75,7 +75,9 @@ def test_a_real_artemis(artemis: Artemis, watch: Watch) -> None:
         assert (watching.value(f"broker_jvm_{metric}") or 0) > 10
     for metric in ("open_fds", "max_fds", "free_memory_bytes", "committed_virtual_bytes"):
         assert (watching.value(f"broker_{metric}") or 0) > 0
-    assert {record.entity for _, record in watching.records} == {"broker", "jvm", "queue", "address"}
+    assert {record.entity for _, record in watching.records} == {
+        *("broker", "jvm", "queue", "address", "broker_link")
+    }
     for _, record in watching.records:
         assert telemetry.decode(record.encode()) == record
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import link_replies
 import pytest
 from replay import Replay, look
 from rich.console import Console
@@ -65,6 +66,28 @@ def test_findings_come_worst_first() -> None:
     assert found.index(("odd", "QDR.C out closest/p2", "30 messages wait to go out")) < found.index(
         ("odd", "b1 orders", "9 messages and no consumer")
     )
+
+
+def linked(state: str) -> BrokerStatus:
+    snapshot = link_replies.look(link_replies.STATES[state])
+    return BrokerStatus("prod", "b1", snapshot, BrokerCounters().count(snapshot), None, 0.1, 1_000_000_000)
+
+
+def test_links_of_brokers() -> None:
+    """One that is down is told with what waits for it; one that is not, is in the table alone."""
+    assert not texts(status([], [linked("connected")]))[1:]
+    found = status([], [linked("peer killed")])
+    assert texts(found)[:2] == [
+        ("bad", "b1", "mirror two to 127.0.0.1:28782: down; 9 messages wait"),
+        ("bad", "b1", "bridge orders-to-two to two: down; 7 messages wait"),
+    ]
+    console = Console(width=120, record=True)
+    console.print(screen(found))
+    text = console.export_text()
+    assert "orders-to-two" in text
+    assert "down" in text.split("orders-to-two")[-1].splitlines()[0]
+    assert [link["kind"] for link in found.broker_links] == ["mirror", "bridge", "amqp"]
+    assert found.as_json()["broker_links"][2]["messages"] is None
 
 
 def test_rows_come_worst_first() -> None:

@@ -195,6 +195,26 @@ def test_each_version_by_its_own_names(program: str, words: set[str]) -> None:
     assert words <= {*map(str.strip, text.splitlines())}
 
 
+def test_the_monitor_watches_the_queues_of_each_broker() -> None:
+    """Its own, those that routers fetch from, that other brokers send or mirror to it, and link routes' ones."""
+    value = {
+        "version": 1,
+        "routers": {"A": {}},
+        "brokers": {"one": {"queues": ["own"]}, "two": {}, "three": {}},
+        "links": [
+            {"from": "A", "to": "one", "queues": ["fetched"], "link_routes": ["reports"]},
+            {"from": "one", "to": "two", "by": "bridge", "queues": ["bridged"]},
+            {"from": "one", "to": "three", "by": "mirror"},
+        ],
+    }
+    brokers = monitor.config(load.made(value, Source("m")).plan)["brokers"]
+    assert {name: broker["queues"]["include"] for name, broker in brokers.items()} == {
+        "one": ["own", "fetched", "bridged", "reports*"],
+        "two": ["bridged"],
+        "three": ["own", "fetched", "bridged"],
+    }
+
+
 def test_the_monitor_is_told_of_all_of_it(files: dict[str, str]) -> None:
     """The config is right by `inflight check`; logins and TLS go with each URL."""
     config = config_load.parse(files["inflight.yaml"], "inflight.yaml")

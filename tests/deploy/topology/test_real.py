@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pyspark
 import pytest
+import written_artemis
 import yaml
 from certificates import Authority
 from click.testing import CliRunner
@@ -22,7 +22,6 @@ from real_routers import ROUTERS as ON_PATH
 from real_routers import wanted
 
 from deploy.commands.status import command as status
-from deploy.embedded.programs import java
 from deploy.embedded.supervise.ports import accepts
 from deploy.embedded.supervise.process import ProcessSpec
 from deploy.embedded.supervise.supervisor import Supervisor
@@ -38,9 +37,6 @@ pytestmark = pytest.mark.slow
 _WHOLE_SECONDS = 60.0
 SMALL = {"journal-file-size": "1M", "journal-min-files": 2, "max-disk-usage": -1, "critical-analyzer": False}
 SAMPLES = Path(__file__).parents[2] / "fixtures" / "older-generator"
-# Artemis as a client loads a class of netty that the fetched parts do not have; PySpark brings it.
-_PROXY_CLASSES = next((Path(pyspark.__file__).parent / "jars").glob("netty-handler-proxy-*.jar"))
-_MAIN = "org.apache.activemq.artemis.core.server.embedded.Main"
 
 
 def free(_address: str, _role: str) -> int:
@@ -91,23 +87,6 @@ def argv(plan: Plan, name: str, folder: Path, *, real: bool) -> list[str | Path]
     return [shutil.which(program) or program, "-c", folder / name / router.file_name(plan)]
 
 
-def artemis(name: str, port: int, written: Path) -> ProcessSpec:
-    """An embedded one reads `etc/broker.xml` of its folder, and other files of `etc` by its class path."""
-    etc = written / "etc"
-    etc.mkdir()
-    for file in written.glob("*.*"):
-        shutil.copy(file, etc)
-    argv = java.command("artemis", _MAIN, written, heap_mib=192)
-    argv[argv.index("-cp") + 1] += f":{_PROXY_CLASSES}"
-    return ProcessSpec(
-        name=name,
-        argv=argv,
-        ready=lambda: accepts(port),
-        timeout_seconds=60,
-        cwd=written,
-    )
-
-
 @contextmanager
 def running(found: Network, folder: Path, *, real: bool) -> Iterator[Supervisor]:
     """Each broker and router, with the very files that are written."""
@@ -118,7 +97,7 @@ def running(found: Network, folder: Path, *, real: bool) -> Iterator[Supervisor]
         file.write_text(text)
     with Supervisor(folder / "state") as supervisor:
         for name, broker in plan.brokers.items():
-            supervisor.start(artemis(name, broker.port, folder / outputs.HOSTS / name))
+            supervisor.start(written_artemis.spec(name, broker.port, folder / outputs.HOSTS / name))
         for name, planned in plan.routers.items():
             port = planned.listener("normal").port
             supervisor.start(
@@ -256,25 +235,6 @@ def test_stand_ins_lead_through_a_real_broker(tmp_path: Path) -> None:
 
 
 @pytest.mark.e2e
-@pytest.mark.parametrize("by", ["bridge", "amqp", "mirror"])
-def test_brokers_send_on_what_they_are_told(by: str, tmp_path: Path) -> None:
-    """What is sent to the first broker's queue is found in the next broker's."""
-    queues = {} if by == "mirror" else {"queues": ["orders"]}
-    found = network(
-        {
-            "version": 1,
-            "routers": {"A": {}},
-            "brokers": {"one": {"queues": ["orders"]}, "two": {}},
-            "links": [{"from": "A", "to": "one"}, {"from": "one", "to": "two", "by": by, **queues}],
-        }
-    )
-    endpoints = monitor.config(found.plan)["endpoints"]
-    with running(found, tmp_path, real=False):
-        bring(endpoints["one"]["url"], "orders", f"by {by}")
-        assert fetched(endpoints["two"]["url"], "orders") == f"by {by}"
-
-
-@pytest.mark.e2e
 def test_a_broker_with_tls(authority: Authority, tmp_path: Path) -> None:
     """Certificate and key are found by their files' names."""
     server = authority.issue("server")
@@ -293,7 +253,7 @@ def test_a_broker_with_tls(authority: Authority, tmp_path: Path) -> None:
     for name in ("broker.xml", "store.pemcfg"):
         (folder / name).write_text(files[f"store/{name}"])
     with Supervisor(tmp_path / "state") as supervisor:
-        supervisor.start(artemis("store", found.plan.brokers["store"].port, folder))
+        supervisor.start(written_artemis.spec("store", found.plan.brokers["store"].port, folder))
         bring(url, "inflight.store", "kept secret", ssl_domain=domain)
         assert fetched(url, "inflight.store", ssl_domain=domain) == "kept secret"
 

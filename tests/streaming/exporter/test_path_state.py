@@ -190,6 +190,28 @@ def test_queues_of_a_dead_broker_are_stale(made: Made) -> None:
     assert shown["stale"]
 
 
+def test_links_of_a_dead_broker_are_stale(made: Made) -> None:
+    """As its queues; what a broker does not tell of a link is shown as unknown, not as 0."""
+
+    def broker(entity: str, row: dict[str, Any], poll: int) -> None:
+        made.exporter.apply_broker(
+            Telemetry("here", "prod", "artemis", entity, made.now_ns, 10 * SECOND, poll, [row])
+        )
+
+    link = {"kind": "bridge", "link": "b", "to": "two", "queue": "orders", "state": "up", "up": True}
+    counts = {"messages": 7, "delivering": 5, "acknowledged": 100, "acknowledged_added": 20}
+    broker("broker_link", link | counts, 1)
+    (shown,) = snapshot(made.exporter)["broker_links"]
+    names = ("broker", "link", "state", "up", "messages", "delivering", "rate", "stale")
+    assert [shown[name] for name in names] == ["artemis", "b", "up", True, 7, 5, 2.0, False]
+    broker("broker_link", link | {"messages": None, "acknowledged": None, "acknowledged_added": 0}, 2)
+    (shown,) = snapshot(made.exporter)["broker_links"]
+    assert [shown[name] for name in names] == ["artemis", "b", "up", True, None, None, None, False]
+    broker("broker", {"up": False, "reason": "refused"}, 3)
+    (shown,) = snapshot(made.exporter)["broker_links"]
+    assert shown["stale"]
+
+
 def test_rows_of_routers_that_make_no_sense_harm_nothing(made: Made) -> None:
     """Missing and wrong values read as nothing."""
     put(

@@ -37,7 +37,9 @@ def command() -> None:
 @click.option("--stand-ins", is_flag=True, help="Stand-ins even where the real router is on the PATH.")
 @click.option("--kafka", is_flag=True, help="A Kafka, too: measure with probe, stream and export.")
 @click.option(
-    "--wiring", metavar="WIRING", help="How parts reach each other: relays or direct.  [default: relays]"
+    "--wiring",
+    metavar="WIRING",
+    help="How parts reach each other: relays, direct, or namespaces, as root.  [default: relays]",
 )
 def up(
     network: str,

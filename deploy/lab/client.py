@@ -82,7 +82,7 @@ class LabRecord:
         except Silent as problem:
             return "silent", self._from_outside(), problem.message
         except Problem as problem:
-            return "gone", self._from_outside(), problem.message
+            return "gone", self._from_outside().model_copy(update={"faults": {}}), problem.message
         except ValidationError:
             other = self._silent("it is of another version of Inflight")
             return "silent", self._from_outside(), other.message

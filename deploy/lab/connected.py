@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from collectors.polling.errors import PollError
 from collectors.router import replies, schema
-from collectors.router.management import Nodes, Query, Request
+from collectors.router.management import Nodes, Query
 from collectors.router.replies import Row
 from collectors.router.schema import Entity
 from deploy.embedded.supervise.process import Interrupted
@@ -20,19 +20,30 @@ from deploy.lab.management import Asking
 from deploy.lab.routers import Router
 from deploy.topology.plan import Plan
 
-_LOOK_SECONDS: Final = 2.0  # for which answers are waited before the same is asked again
-_LEAST_SECONDS: Final = 0.5  # for which they are waited at the deadline: a shorter look would see nothing
+_LOOK_SECONDS: Final = 2.0  # for which answers are waited
+_LEAST_SECONDS: Final = 0.5  # the same at the deadline: a shorter look would see nothing
 _PAUSE_SECONDS: Final = 0.1
-_TOLD: Final = 4  # names in a sentence
+_LONGEST_PAUSE_SECONDS: Final = 1.0
+_ITSELF: Final = "itself"
+_TOLD_NAMES: Final = 4
+_TOLD_ROUTERS: Final = 8
+
+Missing = str | None  # what a router waits for, in words
 
 
 @dataclass(frozen=True)
 class _Question:
-    """What a router is asked, and whether its answer is as it should be."""
+    """What a router is asked, and what the rows of its answer say is missing."""
 
-    what: str  # for people
-    request: Request
-    is_well: Callable[[Any], bool] = lambda _answer: True
+    request: Nodes | Query
+    look: Callable[[list[Row]], Missing] = lambda _rows: None
+
+    def missing(self, answer: Any) -> Missing:
+        rows = replies.parse(self.request.entity, answer).rows if isinstance(self.request, Query) else []
+        return self.look(rows)
+
+
+_Questions = dict[str, _Question]  # by what is missing without an answer
 
 
 def wait_connected(
@@ -43,97 +54,63 @@ def wait_connected(
     Raises Problem, saying who waits for whom, if that takes longer; Interrupted if `stopping`.
     """
     deadline = time.monotonic() + seconds
-    waits = [
-        _Wait(routers[name], [*_others(routers, mesh, name), *_own_links(plan, routers, name)])
-        for mesh in plan.meshes
-        for name in mesh
-    ]
-    # A thread each: one router that hangs must not keep the others from being asked.
-    with ThreadPoolExecutor(len(waits)) as pool:
-        left = [text for text in pool.map(lambda wait: wait.until(deadline, stopping), waits) if text]
-    if left and stopping():
-        raise Interrupted("the routers")
-    if left:
-        raise Problem(f"the lab did not come together in {seconds:g} s: {'; '.join(left)}")
-
-
-def _others(routers: Mapping[str, Router], mesh: Sequence[str], name: str) -> Iterator[_Question]:
-    """Yield whether each other router answers: it is known before it is reached."""
-    for other in mesh:
-        if other != name:
-            yield _Question(other, Nodes(routers[other].management))
-
-
-def _own_links(plan: Plan, routers: Mapping[str, Router], name: str) -> Iterator[_Question]:
-    """Yield whether a router's connectors, its links to neighbours and those to brokers are there."""
-    planned, router = plan.routers[name], routers[name]
-    neighbours = {
-        routers[other].router_id
-        for other in plan.mesh_graph()[name]
-        if "edge" not in {planned.router.mode, plan.routers[other].router.mode}
+    members = [(mesh, name) for mesh in plan.meshes for name in mesh]
+    own = {name: dict(_own_questions(plan, routers, mesh, name)) for mesh, name in members}
+    # A router knows of others before it reaches them. Asked earlier, they would be kept from meeting.
+    others = {
+        name: {other: _Question(Nodes(routers[other].management)) for other in mesh if other != name}
+        for mesh, name in members
     }
-
-    def has_neighbours(rows: list[Row]) -> bool:
-        return any(row["id"] == router.router_id and {*row["neighbours"]} >= neighbours for row in rows)
-
-    def question(what: str, entity: Entity, is_well: Callable[[list[Row]], bool]) -> _Question:
-        request = Query(schema.LOCAL, router.flavour, entity)
-        return _Question(what, request, lambda answer: is_well(replies.parse(entity, answer).rows))
-
-    if neighbours:
-        yield question("its links to others", schema.NODE, has_neighbours)
-    for what, entity, well, count in (
-        ("its connectors", schema.CONNECTOR, "SUCCESS", len(planned.connectors)),
-        ("its auto-links", schema.AUTO_LINK, "active", 2 * len(planned.auto_links)),  # in and out
-        ("its link routes", schema.LINK_ROUTE, "active", 2 * len(planned.link_routes)),
-    ):
-        if count:
-            yield question(what, entity, partial(_are, well, count))
-
-
-def _are(well: str, count: int, rows: list[Row]) -> bool:
-    return [row["status"] for row in rows].count(well) >= count
+    for asked in (own, others):
+        waits = [_Wait(routers[name], questions) for name, questions in asked.items()]
+        # A thread each: one router that hangs must not keep the others from being asked.
+        with ThreadPoolExecutor(len(waits)) as pool:
+            left = [text for text in pool.map(lambda wait: wait.until(deadline, stopping), waits) if text]
+        if left and stopping():
+            raise Interrupted("the routers")
+        if left:
+            left.sort(key=lambda text: "waits for" in text)  # who does not answer is what others wait for
+            told = _some(left, _TOLD_ROUTERS, "; ")
+            raise Problem(f"the lab did not come together in {seconds:g} s: {told}")
 
 
 class _Wait:
     """What one router has not answered yet as it should."""
 
-    def __init__(self, router: Router, questions: Sequence[_Question]) -> None:
+    def __init__(self, router: Router, questions: _Questions) -> None:
         self._router = router
-        self._missing = {question.what: question for question in questions}
+        self._left = questions
         self._asking: Asking | None = None
 
     def until(self, deadline: float, stopping: Callable[[], bool]) -> str | None:
         """Return None once nothing is missing, else what is missing at the deadline."""
+        pause_seconds = _PAUSE_SECONDS
         try:
             while problem := self._problem(deadline - time.monotonic()):
                 if stopping() or time.monotonic() >= deadline:
                     return f"{self._router.name} {problem}"
-                time.sleep(_PAUSE_SECONDS)
+                time.sleep(pause_seconds)
+                pause_seconds = min(pause_seconds * 1.5, _LONGEST_PAUSE_SECONDS)
             return None
         finally:
             self._hang_up()
 
     def _problem(self, left_seconds: float) -> str | None:
-        """Ask for what is missing, and whether the router is there itself; return what is wrong."""
         seconds = min(max(left_seconds, _LEAST_SECONDS), _LOOK_SECONDS)
         until = time.monotonic() + seconds
-        itself = self._router.management
-        asked = {what: question.request for what, question in self._missing.items()}
+        requests = {what: question.request for what, question in self._left.items()}
         try:
             self._asking = self._asking or Asking(self._router.url, seconds)
-            answers = self._asking.ask({itself: Nodes(schema.LOCAL), **asked}, until)
+            answers = self._asking.ask({_ITSELF: Nodes(schema.LOCAL), **requests}, until)
         except PollError as error:
             self._hang_up()
             return f"does not answer its management ({error})"
-        if itself not in answers:
+        if not answers:
             return "does not answer its management"
-        for what, question in [*self._missing.items()]:
-            if what in answers and _is_well(question, answers[what]):
-                del self._missing[what]
-        names = [*self._missing]
-        more = f" and {len(names) - _TOLD} more" if len(names) > _TOLD else ""
-        return f"waits for {', '.join(names[:_TOLD])}{more}" if names else None
+        missing = {what: _missing(what, question, answers) for what, question in self._left.items()}
+        self._left = {what: question for what, question in self._left.items() if missing[what]}
+        words = [text for text in missing.values() if text]
+        return f"waits for {_some(words, _TOLD_NAMES, ', ')}" if words else None
 
     def _hang_up(self) -> None:
         if self._asking is not None:
@@ -141,8 +118,48 @@ class _Wait:
             self._asking = None
 
 
-def _is_well(question: _Question, answer: Any) -> bool:
+def _missing(what: str, question: _Question, answers: Mapping[str, Any]) -> Missing:
     try:
-        return question.is_well(answer)
-    except replies.BadReply:
-        return False
+        return question.missing(answers[what])
+    except (KeyError, replies.BadReply):
+        return what
+
+
+def _own_questions(
+    plan: Plan, routers: Mapping[str, Router], mesh: Sequence[str], name: str
+) -> Iterator[tuple[str, _Question]]:
+    """Yield what a router is asked of itself: whom it knows, and whether its links are there."""
+    planned, router = plan.routers[name], routers[name]
+
+    def question(entity: Entity, missing: Callable[[list[Row]], Missing]) -> _Question:
+        return _Question(Query(schema.LOCAL, router.flavour, entity), missing)
+
+    if router.mode == "interior":
+        interior = {routers[each].router_id: each for each in mesh if routers[each].mode == "interior"}
+        near = {id_: each for id_, each in interior.items() if each in plan.mesh_graph()[name]}
+        yield "its mesh", question(schema.NODE, partial(_unknown, router.router_id, interior, near))
+    for what, entity, well, count in (
+        ("its connectors", schema.CONNECTOR, "SUCCESS", len(planned.connectors)),
+        ("its auto-links", schema.AUTO_LINK, "active", 2 * len(planned.auto_links)),  # in and out
+        ("its link routes", schema.LINK_ROUTE, "active", 2 * len(planned.link_routes)),
+    ):
+        if count:
+            yield what, question(entity, partial(_not_well, what, well, count))
+
+
+def _unknown(own_id: str, mesh: Mapping[str, str], near: Mapping[str, str], rows: list[Row]) -> Missing:
+    """Return the routers that it does not know; then those that it has no link to, and should have."""
+    known = {row["id"]: row["neighbours"] or () for row in rows}
+    if unknown := [name for id_, name in mesh.items() if id_ not in known]:
+        return _some(unknown, _TOLD_NAMES, ", ")
+    apart = [name for id_, name in near.items() if id_ not in known[own_id]]
+    return f"its links to {_some(apart, _TOLD_NAMES, ', ')}" if apart else None
+
+
+def _not_well(what: str, well: str, count: int, rows: list[Row]) -> Missing:
+    return what if [row["status"] for row in rows].count(well) < count else None
+
+
+def _some(texts: Sequence[str], most: int, between: str) -> str:
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return between.join(texts[:most]) + more

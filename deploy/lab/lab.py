@@ -92,6 +92,11 @@ class Lab:
         self._is_wired = False
 
     @property
+    def verbs(self) -> frozenset[str]:
+        """What can be told to its parts and links."""
+        return self.wiring.verbs | PART_VERBS.keys()
+
+    @property
     def kafka(self) -> Kafka:
         if self._kafka is None:
             raise RuntimeError("this lab was made without Kafka")
@@ -147,4 +152,4 @@ class Lab:
             if command.get("link") not in self.links:
                 raise Problem(f"{verb}: name a `link`, one of {', '.join(sorted(self.links))}")
             return self.wiring.tell(command)
-        raise Problem(f"{verb!r} is none of {', '.join([*PART_VERBS, *sorted(self.wiring.verbs)])}")
+        raise Problem(f"{verb!r} is none of {', '.join(sorted(self.verbs))}")

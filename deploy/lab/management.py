@@ -14,8 +14,9 @@ from collectors.router.client import ManagementClient
 from collectors.router.management import Nodes, Request
 from collectors.router.replies import BadReply
 
-_AT_ONCE: Final = 100  # a router drops replies, once 250 of them wait
+_AT_ONCE: Final = 20  # on their way: more of them would keep a mesh from finding its ways
 _ANSWER_SECONDS: Final = 2.0
+_LOST_SECONDS: Final = 10.0  # after which a question is asked again
 
 
 class Asking:
@@ -24,31 +25,36 @@ class Asking:
     def __init__(self, url: str, seconds: float) -> None:
         self._client = ManagementClient(read_options(url), seconds)
         self._tags = itertools.count()
+        self._asked: dict[str, tuple[str, float]] = {}  # by tag: the question's name, and when
 
     def close(self) -> None:
         self._client.close()
 
     def ask(self, questions: Mapping[str, Request], until: float) -> dict[str, Any]:
-        """Return the answers that came by `until` (of time.monotonic()), no refusals; raises PollError."""
-        left = [*questions.items()]
-        asked: dict[str, str] = {}
+        """Return the answers that came by `until` (of time.monotonic()), no refusals; raises PollError.
+
+        What was not answered is still on its way at the next call, and not asked again before long.
+        """
+        lost = time.monotonic() - _LOST_SECONDS
+        self._asked = {tag: (name, at) for tag, (name, at) in self._asked.items() if at > lost}
+        on_their_way = {name for name, _ in self._asked.values()}
+        left = [name for name in questions if name not in on_their_way]
+        waiting = {*questions}
         answers: dict[str, Any] = {}
-        while (left or asked) and time.monotonic() < until:
-            while left and len(asked) < min(self._client.credit, _AT_ONCE):
-                name, request = left.pop(0)
-                tag = str(next(self._tags))
-                asked[tag] = name
-                self._client.send(tag, management.encode(request, tag, self._client.reply_to))
+        while waiting and (now := time.monotonic()) < until:
+            while left and len(self._asked) < min(self._client.credit, _AT_ONCE):
+                name, tag = left.pop(0), str(next(self._tags))
+                self._asked[tag] = name, now
+                self._client.send(tag, management.encode(questions[name], tag, self._client.reply_to))
             for came in self._client.pump(until):
-                if not isinstance(came, bytes):
-                    asked.pop(came.tag, None)  # nobody is there to take it
+                if not isinstance(came, bytes):  # nobody was there to take it
+                    waiting.discard(self._asked.pop(came.tag, ("", now))[0])
                     continue
-                try:
+                with contextlib.suppress(BadReply):
                     reply = management.decode(came)
-                    if name := asked.pop(reply.tag, ""):
-                        answers[name] = reply.checked_body()
-                except BadReply:
-                    continue
+                    name, _ = self._asked.pop(reply.tag, ("", now))
+                    waiting.discard(name)
+                    answers[name] = reply.checked_body()
         return answers
 
 

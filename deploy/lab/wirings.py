@@ -11,8 +11,8 @@ from deploy.lab.relay.wiring import Relayed
 from deploy.lab.wiring import Direct, Wiring
 
 WIRINGS: Final[dict[str, Callable[[Supervisor], Wiring]]] = {
-    "direct": lambda _supervisor: Direct(),
     "relays": Relayed,
+    "direct": lambda _supervisor: Direct(),
     "namespaces": Namespaces,
 }
 DEFAULT: Final = "relays"  # so that links can be broken

@@ -46,7 +46,7 @@ class Namespaces:
 
     def __init__(self, supervisor: Supervisor) -> None:
         self._supervisor = supervisor
-        self._directory = supervisor.directory("namespaces", fresh=True)
+        self._directory = supervisor.directory("parts/namespaces", fresh=True)
         self._lock = threading.Lock()
         self._claim: socket.socket | None = None
         self._layout: Layout | None = None

@@ -202,9 +202,9 @@ def test_a_start_that_goes_on_after_a_pause(line: LabRecord) -> None:
     assert telling.communicate(timeout=_SECONDS) == (None, "")
 
 
-@pytest.mark.parametrize("wanted", **real_routers.each_program)
-def test_real_routers_are_told_with_their_version(labs: Labs, wanted: Program) -> None:
-    program = real_routers.wanted(wanted)
+@pytest.mark.parametrize("program", real_routers.ROUTERS, ids=lambda program: program.name)
+def test_real_routers_are_told_with_their_version(labs: Labs, program: Program) -> None:
+    real_routers.wanted(program)
     labs.run("up", "line", "--routers", "2", "--program", program.name)
     found = labs.now("line")["parts"]
     asked = subprocess.run([program.command, "--version"], capture_output=True, text=True, check=True)

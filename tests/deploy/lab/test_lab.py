@@ -79,7 +79,7 @@ def test_a_mesh_with_an_edge_comes_together(program: Any, tmp_path: Path, *, sta
         }
         assert costs == {"A--B": 5, "A--C": 3, "B--C": 4, "B--E": None}
         lab.tell({"do": "kill", "part": "E"})
-        with pytest.raises(Problem, match="waits for E"):
+        with pytest.raises(Problem, match="E does not answer its management"):
             lab.wait_connected(2.0)
 
 
@@ -117,7 +117,7 @@ def test_a_lab_beside_another_one(tmp_path: Path) -> None:
     ):
         one.tell({"do": "stop", "part": "B"})
         two.wait_connected()
-        with pytest.raises(Problem, match="A waits for B, C, its links to others; B does not answer"):
+        with pytest.raises(Problem, match=r"B does not answer its management .*; A waits for "):
             one.wait_connected(1.0)
 
 
@@ -175,7 +175,7 @@ def state(pid: int) -> str:
     [
         ({"do": "kill", "part": "X"}, "kill: name a `part`, one of A, B"),
         ({"do": "pause", "part": "A"}, "A does not run: start it first"),
-        ({"do": "delay", "link": "A--B", "ms": 5}, "'delay' is none of kill, stop, start, restart, pause"),
+        ({"do": "delay", "link": "A--B", "ms": 5}, "'delay' is none of kill, pause, restart, resume,"),
         ({}, "'None' is none of kill"),
     ],
 )

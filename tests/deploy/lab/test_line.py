@@ -84,7 +84,7 @@ def test_a_router_in_the_middle_dies_and_comes_back(lab: Lab) -> None:
         lab.tell({"do": "start", "part": "B"})
         lab.wait_connected()
     assert "the lab did not come together in 1 s" in told.value.message
-    assert "A waits for B" in told.value.message
+    assert "A waits for " in told.value.message
     assert "B does not answer" in told.value.message
     assert carried(lab, "A", "C", "inflight/again") == "from A"
 

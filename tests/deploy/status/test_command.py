@@ -201,7 +201,7 @@ def test_collect_to_metrics_and_kafka(
     consumer.close()
     assert ("collecttest.router", "B.stand-in", "link") in seen
     assert ("collecttest.router", "", "mesh") in seen
-    assert ("collecttest.broker", "artemis", "queue") in seen
+    assert ("collecttest.broker", "store", "queue") in seen
 
 
 def get(listen: str, path: str) -> str:

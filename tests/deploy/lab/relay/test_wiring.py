@@ -177,14 +177,19 @@ def test_a_relay_that_is_killed_or_stands_still_is_told(
 
 
 @pytest.mark.e2e
-def test_a_broker_is_dialled_through_the_relay(tmp_path: Path) -> None:
+def test_brokers_are_dialled_through_the_relay(tmp_path: Path) -> None:
+    """By routers and by other brokers."""
     document = {
         "routers": {"A": {}},
-        "brokers": {"store": {}},
-        "links": [{"from": "A", "to": "store", "queues": ["inflight.orders"]}],
+        "brokers": {"store": {}, "archive": {}},
+        "links": [
+            {"from": "A", "to": "store", "queues": ["inflight.orders"]},
+            {"from": "store", "to": "archive", "by": "mirror"},
+        ],
     }
     with _lab(tmp_path, document, stand_ins=True) as (lab, relayed):
-        assert _connections(relayed, "A--store") > 0
+        for link in ("A--store", "archive--store"):
+            wait_until(lambda link=link: _connections(relayed, link), 60, f"connections over {link}")
         lab.tell({"do": "cut", "link": "A--store"})
         assert _connections(relayed, "A--store") == 0
         lab.tell({"do": "clear", "link": "A--store"})

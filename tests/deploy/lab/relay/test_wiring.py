@@ -6,8 +6,9 @@ import os
 import shutil
 import signal
 import socket
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,17 @@ import pytest
 from helpers import optional, wait_until
 from proton.utils import BlockingConnection
 
-from deploy.embedded.programs import router_management
+from collectors.polling.errors import PollError
+from collectors.router.management import Nodes
 from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.errors import Problem
 from deploy.lab.lab import Lab
+from deploy.lab.management import Asking
 from deploy.lab.relay import wiring
 from deploy.lab.relay.wiring import Relayed
 from deploy.topology.form import Topology
+
+_ANSWER_SECONDS = 2.0
 
 
 @contextmanager
@@ -37,8 +42,10 @@ def _lab(folder: Path, document: dict[str, Any], *, stand_ins: bool) -> Iterator
 
 def _reaches(lab: Lab, one: str, other: str) -> bool:
     try:
-        return bool(router_management.nodes(lab.routers[one].url, lab.routers[other].management))
-    except Exception:  # noqa: BLE001 -- it may fail in any way
+        with closing(Asking(lab.routers[one].url, _ANSWER_SECONDS)) as asking:
+            question = {"other": Nodes(lab.routers[other].management)}
+            return bool(asking.ask(question, time.monotonic() + _ANSWER_SECONDS))
+    except PollError:
         return False
 
 
@@ -170,14 +177,19 @@ def test_a_relay_that_is_killed_or_stands_still_is_told(
 
 
 @pytest.mark.e2e
-def test_a_broker_is_dialled_through_the_relay(tmp_path: Path) -> None:
+def test_brokers_are_dialled_through_the_relay(tmp_path: Path) -> None:
+    """By routers and by other brokers."""
     document = {
         "routers": {"A": {}},
-        "brokers": {"store": {}},
-        "links": [{"from": "A", "to": "store", "queues": ["inflight.orders"]}],
+        "brokers": {"store": {}, "archive": {}},
+        "links": [
+            {"from": "A", "to": "store", "queues": ["inflight.orders"]},
+            {"from": "store", "to": "archive", "by": "mirror"},
+        ],
     }
     with _lab(tmp_path, document, stand_ins=True) as (lab, relayed):
-        assert _connections(relayed, "A--store") > 0
+        for link in ("A--store", "archive--store"):
+            wait_until(lambda link=link: _connections(relayed, link), 60, f"connections over {link}")
         lab.tell({"do": "cut", "link": "A--store"})
         assert _connections(relayed, "A--store") == 0
         lab.tell({"do": "clear", "link": "A--store"})

@@ -46,6 +46,14 @@ _log = logging.getLogger("inflight.standin")
     help="Link to a broker's queue: into it, out of it, or both. Keys: name, user, password-file.",
 )
 @click.option(
+    "--link-route",
+    "link_route",
+    multiple=True,
+    metavar="PREFIX=HOST:PORT[:in|:out][,KEY=VALUE...]",
+    help="Carry links of clients on addresses below a prefix to a broker: of senders (in), receivers (out) or"
+    " both. Keys: name, user, password-file.",
+)
+@click.option(
     "--waypoint",
     multiple=True,
     metavar="ADDRESS",

@@ -16,6 +16,7 @@ class Flavour:
     route_section: bool
     # The router's counters are attributes of `router`, which is also named by its id; not of `routerMetrics`.
     counters_on_router: bool
+    link_routes: bool
 
 
 FLAVOURS = {
@@ -26,6 +27,7 @@ FLAVOURS = {
         phase_in_keys=True,
         route_section=False,
         counters_on_router=True,
+        link_routes=True,
     ),
     "skupper": Flavour(
         product="skupper-router",
@@ -34,5 +36,6 @@ FLAVOURS = {
         phase_in_keys=False,
         route_section=True,
         counters_on_router=False,
+        link_routes=False,
     ),
 }

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from deploy.errors import Problem
-from deploy.standin.settings import AutoLink, Connector, Listener, Settings
+from deploy.standin.flavours import FLAVOURS
+from deploy.standin.settings import AutoLink, Connector, LinkRoute, Listener, Settings
 
 _LISTEN_KEYS = {
     "role": "role",
@@ -25,15 +26,29 @@ _BROKER_KEYS = {"name": "name", "user": "user", "password-file": "password_file"
 
 def read(given: dict[str, Any]) -> Settings:
     """Return the settings from click's parameters of the command."""
-    auto_links = tuple(link for text in given.get("auto_link", ()) for link in _auto_links(text))
+    auto_links = tuple(
+        AutoLink(*found) for text in given.get("auto_link", ()) for found in _to_broker("--auto-link", text)
+    )
+    link_routes = tuple(
+        LinkRoute(*found)
+        for text in given.get("link_route", ())
+        for found in _to_broker("--link-route", text)
+    )
+    flavour = given.get("flavour", "dispatch")
+    if link_routes and not FLAVOURS[flavour].link_routes:
+        raise Problem(
+            f"--link-route: routers of the flavour {flavour} have none, and do not start with one;"
+            " use --auto-link"
+        )
     waypoints = {*given.get("waypoint", ()), *(link.address for link in auto_links)}
     return Settings(
         name=given["name"],
         listeners=tuple(_listener(text) for text in given["listen"]),
         connectors=tuple(_connector(text) for text in given.get("connect", ())),
         auto_links=auto_links,
+        link_routes=link_routes,
         waypoints=tuple(sorted(waypoints)),
-        flavour=given.get("flavour", "dispatch"),
+        flavour=flavour,
         mode=given.get("mode", "interior"),
         control=given.get("control"),
     )
@@ -55,18 +70,19 @@ def _connector(text: str) -> Connector:
     return Connector(host, port, **more)
 
 
-def _auto_links(text: str) -> list[AutoLink]:
+def _to_broker(option: str, text: str) -> list[tuple[str, str, Connector]]:
+    """Return (address, direction, connector) for each direction that is asked for."""
     address, found, rest = text.partition("=")
     if not found or not address:
-        raise Problem(f"--auto-link {text}: write ADDRESS=HOST:PORT, for example orders=127.0.0.1:61616")
+        raise Problem(f"{option} {text}: write ADDRESS=HOST:PORT, for example orders=127.0.0.1:61616")
     place, comma, options = rest.partition(",")
     directions = ["in", "out"]
     for direction in ("in", "out"):
         if place.endswith(":" + direction):
             place, directions = place.removesuffix(":" + direction), [direction]
-    host, port, more = _parts("--auto-link", place + comma + options, _BROKER_KEYS)
+    host, port, more = _parts(option, place + comma + options, _BROKER_KEYS)
     connector = Connector(host, port, role="route-container", **{"name": "broker", **more})
-    return [AutoLink(address, direction, connector) for direction in directions]
+    return [(address, direction, connector) for direction in directions]
 
 
 def _parts(option: str, text: str, keys: dict[str, str]) -> tuple[str, int, dict[str, Any]]:

@@ -35,11 +35,24 @@ class AutoLink:
 
 
 @dataclass(frozen=True)
+class LinkRoute:
+    prefix: str
+    direction: str  # "in": for clients that send; "out": for those that receive
+    connector: Connector
+
+    @property
+    def key(self) -> str:
+        """As in the address table."""
+        return ("C" if self.direction == "in" else "D") + self.prefix
+
+
+@dataclass(frozen=True)
 class Settings:
     name: str
     listeners: tuple[Listener, ...]
     connectors: tuple[Connector, ...] = ()
     auto_links: tuple[AutoLink, ...] = ()
+    link_routes: tuple[LinkRoute, ...] = ()
     waypoints: tuple[str, ...] = ()
     flavour: str = "dispatch"
     mode: str = "interior"

@@ -39,8 +39,10 @@ class Connections:
 
     def start(self) -> list[int]:
         self.ports = [self._listen(listener) for listener in self.router.settings.listeners]
-        brokers = {auto.connector for auto in self.router.settings.auto_links}
-        for connector in (*self.router.settings.connectors, *sorted(brokers, key=lambda c: (c.host, c.port))):
+        settings = self.router.settings
+        brokers = {auto.connector for auto in settings.auto_links}
+        brokers |= {route.connector for route in settings.link_routes}
+        for connector in (*settings.connectors, *sorted(brokers, key=lambda c: (c.host, c.port))):
             self._connect(connector)
         return self.ports
 

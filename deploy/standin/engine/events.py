@@ -7,11 +7,13 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import proton
-from cproton_ffi import ffi, lib
+from cproton_ffi import lib
 
-from deploy.standin.engine import peers, sections
+from deploy.standin.engine import peers
 from deploy.standin.engine.amqp_socket import key_of
-from deploy.standin.engine.links import InLink, OutLink, Transit
+from deploy.standin.engine.deliveries import Deliveries
+from deploy.standin.engine.links import OutLink
+from deploy.standin.engine.routed_links import RoutedLink
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from deploy.standin.engine.amqp_socket import AmqpSocket
     from deploy.standin.engine.peers import Peer
     from deploy.standin.routing.router import Router
-    from deploy.standin.routing.routes import Route
 
 _log = logging.getLogger("inflight.standin")
 
@@ -29,13 +30,11 @@ def _ignore(_what: object) -> None:
 
 
 class Events:
-    def __init__(self, router: Router, buffer_bytes: int = 65_536) -> None:
+    def __init__(self, router: Router) -> None:
         self.router = router
         self.on_closed: Callable[[Peer], None] = _ignore
         self.on_opened: Callable[[Peer], None] = _ignore
         self._peers: dict[int, Peer] = {}  # by the key of their socket
-        self._buffer = ffi.new("char[]", buffer_bytes)
-        self._buffer_bytes = buffer_bytes
         router.loop.handlers.update(
             {
                 lib.PN_CONNECTION_REMOTE_OPEN: self._connection_open,
@@ -47,7 +46,7 @@ class Events:
                 lib.PN_LINK_REMOTE_CLOSE: self._link_close,
                 lib.PN_LINK_REMOTE_DETACH: self._link_close,
                 lib.PN_LINK_FLOW: self._flow,
-                lib.PN_DELIVERY: self._delivery,
+                lib.PN_DELIVERY: Deliveries(router).on_delivery,
             }
         )
 
@@ -125,6 +124,7 @@ class Events:
             for link in list(peer.links.values()):
                 if lib.pn_link_session(link.pn) == session:
                     self.router.remove_link(link)
+            peer.forget_session(session)
         lib.pn_session_close(session)
 
     # -- links --------------------------------------------------------------------------------------------
@@ -132,6 +132,9 @@ class Events:
     def _link_open(self, event: Any) -> None:
         pn = lib.pn_event_link(event)
         known = self.router.links.get(key_of(pn))
+        if isinstance(known, RoutedLink):
+            known.opened()
+            return
         if known:
             self.router.auto_links.attached(known)
             return
@@ -139,8 +142,12 @@ class Events:
         link = proton.Link.wrap(pn)
         if peer is None or not link.state & proton.Endpoint.LOCAL_UNINIT:
             return
-        if link.is_receiver and peer.role == peers.INTER_ROUTER:
+        if link.is_receiver and proton.symbol("standin.control") in (link.remote_properties or {}):
+            self.router.told_by(peer, link)
+        elif link.is_receiver and proton.symbol("standin.route") in (link.remote_properties or {}):
             self.router.mesh.accept_link(peer, link)
+        elif self.router.link_routes.take(peer, link):
+            pass
         elif link.is_receiver:
             self._open_in_link(peer, link)
         else:
@@ -183,7 +190,9 @@ class Events:
     def _link_close(self, event: Any) -> None:
         pn = lib.pn_event_link(event)
         link = self.router.links.get(key_of(pn))
-        if link:
+        if isinstance(link, RoutedLink):
+            link.ended_by_peer(detached=lib.pn_event_type(event) == lib.PN_LINK_REMOTE_DETACH)
+        elif link:
             self.router.auto_links.detached(link)
             self.router.remove_link(link)
 
@@ -191,128 +200,5 @@ class Events:
         link = self.router.links.get(key_of(lib.pn_event_link(event)))
         if isinstance(link, OutLink):
             link.on_credit()
-
-    # -- deliveries ---------------------------------------------------------------------------------------
-
-    def _delivery(self, event: Any) -> None:
-        delivery = lib.pn_event_delivery(event)
-        link = self.router.links.get(key_of(lib.pn_event_link(event)))
-        if isinstance(link, OutLink):
-            self._settled_by_consumer(link, delivery)
-        elif isinstance(link, InLink):
-            transit = link.unsettled.get(key_of(delivery))
-            if transit is None:
-                self._receive(link, delivery)
-            elif lib.pn_delivery_settled(delivery):
-                _settled_by_sender(link, transit)
-
-    def _receive(self, link: InLink, delivery: Any) -> None:
-        pn = link.pn
-        if lib.pn_link_current(pn) != delivery:
-            return
-        if lib.pn_delivery_aborted(delivery):
-            link.partial.clear()
-            lib.pn_delivery_settle(delivery)
-            return
-        size = lib.pn_delivery_pending(delivery)
-        if size > self._buffer_bytes:
-            self._buffer_bytes = 2 * size
-            self._buffer = ffi.new("char[]", self._buffer_bytes)
-        if size:
-            lib.pn_link_recv(pn, self._buffer, size)
-        data = ffi.buffer(self._buffer, size)[:]
-        if lib.pn_delivery_partial(delivery):
-            link.partial += data
-            return
-        if link.partial:
-            data = bytes(link.partial) + data
-            link.partial.clear()
-        lib.pn_link_advance(pn)
-        link.counters.deliveries += 1
-        self.router.counters.arrivals += 1
-        link.peer.last_delivery_ns = time.monotonic_ns()
-        if lib.pn_delivery_settled(delivery):
-            lib.pn_delivery_settle(delivery)
-            transit = Transit(link, None, data, link.origin, link.trace)
-            link.counters.presettled += 1
-            link.presettled = True
-        else:
-            transit = Transit(link, delivery, data, link.origin, link.trace)
-            link.unsettled[key_of(delivery)] = transit
-        link.ask_for_credit()
-        self._deliver(link, transit)
-
-    def _deliver(self, link: InLink, transit: Transit) -> None:
-        router = self.router
-        if link.kind == "router-control":
-            router.mesh.receive_advert(link, transit.data)
-            return
-        route = link.route
-        if route is None:
-            try:
-                to = sections.to_of(transit.data)
-            except sections.MalformedError:
-                to = None
-            if to is None:
-                if not transit.settled:
-                    link.settle(transit, lib.PN_REJECTED)
-                return
-            route = router.route_from_here(to)
-            route.used_ns = transit.born_ns
-        if link.kind == "endpoint":
-            _count_ingress(link, transit, route)
-        if router.injector.active:
-            router.injector.deliver(link, transit, route)
-        else:
-            route.forward(transit)
-
-    def _settled_by_consumer(self, link: OutLink, delivery: Any) -> None:
-        if not lib.pn_delivery_updated(delivery):
-            return
-        key = key_of(delivery)
-        transit = link.unsettled.get(key)
-        if transit is None:
-            return
-        state = lib.pn_delivery_remote_state(delivery)
-        if (
-            state in (lib.PN_REJECTED, lib.PN_MODIFIED)
-            and transit.delivery is not None
-            and not transit.waiting
-        ):
-            _copy_details(delivery, transit.delivery)
-        if lib.pn_delivery_settled(delivery):
-            link.settle(transit, delivery, state)
-            if transit.route:
-                transit.route.outcome(transit, state)
-                transit.route.recheck_credit()
-        elif state and transit.delivery is not None and not transit.waiting:
-            lib.pn_delivery_update(transit.delivery, state)
-
-
-def _count_ingress(link: InLink, transit: Transit, route: Route) -> None:
-    counters = link.peer.router.counters
-    counters.ingress += 1
-    route.counters.ingress += 1
-    if transit.settled:
-        counters.presettled += 1
-    if link.peer.role == peers.ROUTE_CONTAINER:
-        counters.ingress_route_container += 1
-        route.counters.ingress_route_container += 1
-
-
-def _settled_by_sender(link: InLink, transit: Transit) -> None:
-    """Settle the delivery that this one became, too: the sender waits for no outcome any more."""
-    link.settle(transit, 0)
-    if transit.sent:
-        out, delivery = transit.sent
-        out.settle(transit, delivery, lib.pn_delivery_remote_state(delivery))
-
-
-def _copy_details(source: Any, target: Any) -> None:
-    """Copy the reason of a rejection, or the details of a modification."""
-    there, here = proton.Delivery.wrap(source).remote, proton.Delivery.wrap(target)
-    here.local.condition = there.condition
-    here.local.failed = there.failed
-    here.local.undeliverable = there.undeliverable
-    here.local.annotations = there.annotations
-    here.update(lib.pn_delivery_remote_state(source))
+        elif isinstance(link, RoutedLink):
+            link.on_flow()

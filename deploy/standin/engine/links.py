@@ -12,22 +12,18 @@ from cproton_ffi import ffi, lib
 from deploy.standin.engine import credit, sections
 from deploy.standin.engine.amqp_socket import key_of
 from deploy.standin.engine.counters import LinkCounters
+from deploy.standin.engine.outcomes import OUTCOME_NAMES
 from deploy.standin.engine.peers import EDGE, ROUTE_CONTAINER
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import proton
 
     from deploy.standin.engine.peers import Peer
     from deploy.standin.routing.routes import Route
 
-OUTCOME_STATES: dict[str, int] = {
-    "accepted": lib.PN_ACCEPTED,
-    "rejected": lib.PN_REJECTED,
-    "released": lib.PN_RELEASED,
-    "modified": lib.PN_MODIFIED,
-}
-_OUTCOME_NAMES = {state: name for name, state in OUTCOME_STATES.items()}
-_HISTOGRAM_SLOTS = 128
+HISTOGRAM_SLOTS = 128
 _SECOND_NS = 1_000_000_000
 _tags = itertools.count()
 
@@ -83,6 +79,9 @@ class Link:
         self.counters = LinkCounters()
         self.zero_credit_since_ns = time.monotonic_ns()
         self.closed = False
+        self.capacity = credit.CAPACITY
+        self.paired: int | None = None  # the identity of a routed link's other half
+        self.histogram: list[int] | None = None
         self._settled: deque[int] = deque([0], maxlen=6)
 
     @property
@@ -122,6 +121,7 @@ class InLink(Link):
         self.unsettled: dict[int, Transit] = {}
         self.held_presettled = 0  # presettled deliveries that a fault keeps back
         self.partial = bytearray()
+        self.read: Callable[[bytes], None] | None = None  # who reads what comes, where it is for this router
 
     def ask_for_credit(self) -> None:
         """Have `replenish` called at the end of the loop's turn."""
@@ -145,7 +145,7 @@ class InLink(Link):
 
     def settle(self, transit: Transit, state: int) -> None:
         """End a delivery towards its sender, and count it."""
-        name = _OUTCOME_NAMES.get(state)
+        name = OUTCOME_NAMES.get(state)
         if name and not transit.settled:
             for counted in (self.counters, self.peer.router.counters):
                 setattr(counted, name, getattr(counted, name) + 1)
@@ -171,7 +171,8 @@ class OutLink(Link):
         # More between routers, so that nothing is lost when a busy machine pauses one of them.
         self._max_waiting = credit.CAPACITY * (1 if kind == "endpoint" else 16)
         self.routes: dict[int, Route] = {}  # by id(); those with this link among their ways
-        self.histogram: list[int] | None = [0] * _HISTOGRAM_SLOTS if kind == "endpoint" else None
+        if kind == "endpoint":
+            self.histogram = [0] * HISTOGRAM_SLOTS
         # For a receiver that wants settled deliveries, the router tells the sender `accepted`.
         self._settles_at_once = kind == "endpoint" and bool(
             lib.pn_link_remote_snd_settle_mode(self.pn) == lib.PN_SND_SETTLED
@@ -227,7 +228,7 @@ class OutLink(Link):
     def count_origin(self, transit: Transit) -> None:
         if self.histogram is not None:
             index = self.peer.router.topology.indexes.get(transit.origin, 0)
-            if index < _HISTOGRAM_SLOTS:
+            if index < HISTOGRAM_SLOTS:
                 self.histogram[index] += 1
 
     def on_credit(self) -> None:
@@ -283,7 +284,7 @@ class OutLink(Link):
         lib.pn_delivery_settle(delivery)
 
     def count_outcome(self, transit: Transit, state: int) -> None:
-        name = _OUTCOME_NAMES.get(state)
+        name = OUTCOME_NAMES.get(state)
         if name:
             setattr(self.counters, name, getattr(self.counters, name) + 1)
         self.count_delay(transit.born_ns)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import proton
 
@@ -55,3 +55,8 @@ class Peer:
             self.session = self.socket.connection.session()
             self.session.open()
         return self.session
+
+    def forget_session(self, session: Any) -> None:
+        """Have `own_session` open another one, if it is this that the peer has ended."""
+        if self.session is not None and self.session._impl == session:  # noqa: SLF001 -- as in the events
+            self.session = None

@@ -157,6 +157,9 @@ def _help() -> str:
 
     Fields of all: address (or a prefix; default every one), count, ratio, settlement (any, presettled,
     unsettled), seconds (how long), seed. distribution is fixed, uniform or exponential.
+
+    Messages that a link route carries wait until they are whole while a fault is in force, and duplicate
+    leaves them single: their receiver has given no credit for a copy.
     """
 
 

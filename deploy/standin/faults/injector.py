@@ -7,13 +7,15 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deploy.standin.engine.links import OUTCOME_STATES, Transit
+from deploy.standin.engine.links import Transit
+from deploy.standin.engine.outcomes import OUTCOME_STATES
 from deploy.standin.faults.kinds import Drop, Forward, Hold, Refuse
 from deploy.standin.faults.rules import Rules
 
 if TYPE_CHECKING:
     from deploy.standin.engine.links import InLink
     from deploy.standin.engine.loop import Loop
+    from deploy.standin.engine.routed_halves import FaultyWay, RoutedIn
     from deploy.standin.faults.rules import Fault
     from deploy.standin.routing.routes import Route
 
@@ -28,8 +30,8 @@ class _Held:
     until_ns: int | None
     fault: Fault | None
     transit: Transit
-    route: Route
-    link: InLink
+    route: Route | FaultyWay
+    link: InLink | RoutedIn
 
     def count(self, step: int) -> None:
         if self.transit.settled:
@@ -53,7 +55,7 @@ class Injector:
     def stalls(self, key: str) -> bool:
         return self.rules.stalls(key, time.monotonic_ns())
 
-    def deliver(self, link: InLink, transit: Transit, route: Route) -> None:
+    def deliver(self, link: InLink | RoutedIn, transit: Transit, route: Route | FaultyWay) -> None:
         now_ns = time.monotonic_ns()
         fault = self.rules.take(route.key, presettled=transit.settled, now_ns=now_ns)
         if fault is None:
@@ -124,10 +126,9 @@ class Injector:
         del self._held[identity]
 
 
-def _drop(link: InLink, transit: Transit) -> None:
+def _drop(link: InLink | RoutedIn, transit: Transit) -> None:
     """Count a presettled message, as real routers do; accept any other."""
     if transit.settled:
         link.counters.dropped_presettled += 1
         link.peer.router.counters.dropped_presettled += 1
-    else:
-        link.settle(transit, OUTCOME_STATES["accepted"])
+    link.settle(transit, 0 if transit.settled else OUTCOME_STATES["accepted"])

@@ -39,7 +39,7 @@ class ManagementNode:
             "listener": configured.listeners,
             "router.config.address": configured.config_addresses,
             "router.config.autoLink": configured.auto_links,
-            "router.config.linkRoute": lambda: (),  # a stand-in has none
+            "router.config.linkRoute": configured.link_routes,
         }
         self._agent = Agent(router.settings.flavour, lambda name: tables[name](), self._nodes)
         for key in ("M0$management", "L$management"):

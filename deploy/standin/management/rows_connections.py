@@ -146,6 +146,25 @@ class ConnectionRows:
                 "fallback": False,
             }
 
+    def link_routes(self) -> Iterator[Row]:
+        router = self._router
+        peers = list(router.peers.values())
+        for number, route in enumerate(router.settings.link_routes):
+            led = any(
+                peer.connector == route.connector and router.link_routes.active(route.key, peer)
+                for peer in peers
+            )
+            yield {
+                "name": f"linkRoute/{number}",
+                "identity": str(router.link_routes.identities[number]),
+                "prefix": route.prefix,
+                "distribution": "linkBalanced",
+                "connection": route.connector.name,
+                "direction": route.direction,
+                "dir": route.direction,
+                "operStatus": "active" if led else "inactive",
+            }
+
 
 def _plain(properties: Any) -> dict[str, Any]:
     return {str(key): value for key, value in (properties or {}).items()}

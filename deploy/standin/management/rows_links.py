@@ -5,20 +5,22 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from deploy.standin.engine import credit
 from deploy.standin.engine.links import InLink, OutLink
+from deploy.standin.engine.routed_links import RoutedLink
 from deploy.standin.routing import addresses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from deploy.standin.engine.links import Link
+    from deploy.standin.engine.links import Link, Transit
+    from deploy.standin.engine.routed_links import Passage
     from deploy.standin.routing.router import Router
 
     Row = Mapping[str, Any]
 
 _SECOND_NS = 1_000_000_000
 _STUCK_NS = 10 * _SECOND_NS
+_SHOWN = {"edge-control": "endpoint"}  # kinds that real routers do not have
 _NODES = 128  # length of real routers' arrays by router index
 
 
@@ -33,13 +35,13 @@ class LinkRows:
                 "name": link.name,
                 "identity": str(link.identity),
                 "linkName": link.name,
-                "linkType": link.kind,
+                "linkType": _SHOWN.get(link.kind, link.kind),
                 "linkDir": link.direction,
                 "owningAddr": self._key(link.owning_key),
-                "capacity": credit.CAPACITY,
-                "peer": None,
+                "capacity": link.capacity,
+                "peer": None if link.paired is None else str(link.paired),
                 "undeliveredCount": len(link.queue) if isinstance(link, OutLink) else 0,
-                "unsettledCount": len(link.unsettled) if isinstance(link, InLink | OutLink) else 0,
+                "unsettledCount": len(_unsettled(link)),
                 "deliveryCount": counters.deliveries,
                 "connectionId": str(link.peer.identity),
                 "adminStatus": "enabled",
@@ -54,9 +56,7 @@ class LinkRows:
                 "deliveriesDelayed10Sec": counters.delayed_10_seconds,
                 "deliveriesStuck": stuck(link),
                 "openMovedStreams": 0,
-                "ingressHistogram": list(link.histogram)
-                if isinstance(link, OutLink) and link.histogram
-                else None,
+                "ingressHistogram": list(link.histogram) if link.histogram else None,
                 "priority": 9 if link.kind == "router-control" else 4,
                 "settleRate": counters.settle_rate,
                 "creditAvailable": link.credit,
@@ -78,8 +78,12 @@ class LinkRows:
                 remote.setdefault(key, []).append(name)
             for edge in topology.adverts[name].edges:
                 remote.setdefault(f"H{edge}", []).append(name)
-        owned = {link.owning_key: None for link in router.links.values() if link.owning_key}
-        for key in dict.fromkeys([*router.in_process, *remote, *router.consumers, *owned]):
+        owned = {link.owning_key for link in router.links.values() if link.owning_key and not link.paired}
+        led = dict(router.link_routes.rows())
+        for name in topology.routers()[1:]:
+            for key in topology.adverts[name].link_routes:
+                remote.setdefault(key, []).append(name)
+        for key in dict.fromkeys([*router.in_process, *remote, *router.consumers, *owned, *led]):
             counters = router.counters.address(key)
             hosts = remote.get(key, [])
             consumers = len(router.consumers.get(key, ()))
@@ -92,11 +96,11 @@ class LinkRows:
                 "name": shown,
                 "identity": shown,
                 "key": shown,
-                "distribution": "flood" if key == "Lqdhello" else addresses.distribution(key),
+                "distribution": _distribution(key, led),
                 "inProcess": int(key in router.in_process or key == "Lqdhello"),
                 "subscriberCount": consumers,
                 "remoteCount": len(hosts),
-                "containerCount": 0,
+                "containerCount": led.get(key, 0),
                 "remoteHostRouters": hosts,
                 "deliveriesIngress": counters.ingress,
                 "deliveriesEgress": counters.egress,
@@ -126,18 +130,26 @@ class LinkRows:
         return counts
 
 
+def _distribution(key: str, led: Mapping[str, int]) -> str:
+    if key in led:
+        return "linkBalanced"
+    return "flood" if key == "Lqdhello" else addresses.distribution(key)
+
+
 def open_deliveries(link: Link) -> int:
     if isinstance(link, OutLink):
         return link.open_deliveries
-    return len(link.unsettled) if isinstance(link, InLink) else 0
+    return len(_unsettled(link)) if link.direction == "in" else 0
 
 
 def stuck(link: Link) -> int:
     before_ns = time.monotonic_ns() - _STUCK_NS
-    waiting = list(link.unsettled.values()) if isinstance(link, InLink | OutLink) else []
-    if isinstance(link, OutLink):
-        waiting += link.queue
-    return sum(1 for transit in waiting if transit.born_ns < before_ns)
+    waiting = [*_unsettled(link).values(), *(link.queue if isinstance(link, OutLink) else ())]
+    return sum(1 for each in waiting if each.born_ns < before_ns)
+
+
+def _unsettled(link: Link) -> Mapping[int, Transit | Passage]:
+    return link.unsettled if isinstance(link, InLink | OutLink | RoutedLink) else {}
 
 
 def zero_credit_seconds(link: Link) -> int:

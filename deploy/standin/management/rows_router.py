@@ -36,7 +36,7 @@ class RouterRows:
             "addrCount": sum(1 for _ in self._links.addresses()),
             "linkCount": len(router.links),
             "nodeCount": max(0, len(router.topology.routers()) - 1),
-            "linkRouteCount": 0,
+            "linkRouteCount": len(router.settings.link_routes),
             "autoLinkCount": len(router.settings.auto_links),
             "connectionCount": len(router.peers),
             "presettledDeliveries": counters.presettled,

@@ -6,21 +6,30 @@ router, what they send goes there when nobody here takes it, and the interior co
 
 from __future__ import annotations
 
+import json
+import logging
 from typing import TYPE_CHECKING
 
+import proton
+
+from deploy.standin.engine.links import Transit
 from deploy.standin.routing import addresses
 
 if TYPE_CHECKING:
-    from deploy.standin.engine.links import InLink
+    from deploy.standin.engine.links import InLink, OutLink
     from deploy.standin.engine.peers import Peer
     from deploy.standin.routing.router import Router
 
+_log = logging.getLogger("inflight.standin")
 UP = "^"  # stands for the interior router, whose name an edge need not know
 
 
 class Edges:
+    CONTROL = "edge-control"  # the kind of the links by which link routes are told
+
     def __init__(self, router: Router) -> None:
         self._router = router
+        self._told: dict[int, tuple[tuple[str, ...], OutLink | None]] = {}  # by the identity of the peer
         self._proxies: dict[str, InLink] = {}
         self.up: Peer | None = None
         self.down: dict[str, Peer] = {}
@@ -35,6 +44,7 @@ class Edges:
         self._router.mesh.changed = True
 
     def left(self, peer: Peer) -> None:
+        self._told.pop(peer.identity, None)
         if self.up is peer:
             self.up = None
             self._proxies.clear()
@@ -75,3 +85,41 @@ class Edges:
             proxy.origin = self.up.container or ""
             proxy.trace = []  # as with real edge routers, messages do not tell the way up to here
             self._router.route(key, proxy.origin, self._router.id).attach(proxy)
+
+    # -- link routes --------------------------------------------------------------------------------------
+
+    def tell_link_routes(self) -> None:
+        """Tell the interior router those of this edge, and edges all that lead on from here."""
+        for peer in [*self.down.values(), *([self.up] if self.up else [])]:
+            if not peer.opened:
+                continue
+            link_routes = self._router.link_routes
+            keys = link_routes.led_from_here() if peer is self.up else link_routes.known()
+            told, link = self._told.get(peer.identity, ((), None))
+            if keys == told:
+                continue
+            link = link or self._control_link(peer)
+            self._told[peer.identity] = (keys, link)
+            body = json.dumps({"link_routes": keys})
+            link.push(Transit(None, None, bytes(proton.Message(body=body).encode()), self._router.id, []))
+
+    def _control_link(self, peer: Peer) -> OutLink:
+        link = peer.own_session().sender(f"standin.{self._router.id}.edge-control")
+        link.target.address = "_control"
+        link.snd_settle_mode = proton.Link.SND_SETTLED
+        link.properties = {proton.symbol("standin.control"): True}
+        link.open()
+        return self._router.add_out_link(peer, link, self.CONTROL, None)
+
+    def accept_control(self, peer: Peer, link: InLink) -> None:
+        link.read = lambda data: self._receive(peer, data)
+
+    def _receive(self, peer: Peer, data: bytes) -> None:
+        message = proton.Message()
+        try:
+            message.decode(data)
+            keys = [str(key) for key in json.loads(message.body)["link_routes"]]
+        except (proton.ProtonException, KeyError, TypeError, ValueError) as error:
+            _log.warning("link routes from %s are unreadable and were left out: %s", peer.container, error)
+            return
+        self._router.link_routes.told_by(peer, keys)

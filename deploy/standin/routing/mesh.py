@@ -15,26 +15,33 @@ from typing import TYPE_CHECKING
 import proton
 
 from deploy.standin.engine import peers
-from deploy.standin.engine.links import InLink, OutLink, Transit
+from deploy.standin.engine.links import OutLink, Transit
+from deploy.standin.routing import removal
 from deploy.standin.routing.addresses import plain
 from deploy.standin.routing.topology import Advert
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from deploy.standin.engine.links import InLink
     from deploy.standin.engine.peers import Peer
     from deploy.standin.routing.router import Router
     from deploy.standin.routing.routes import Route
 
 _log = logging.getLogger("inflight.standin")
 _RETIRE_SECONDS = 10.0
+_SILENT_TICKS = 4  # seconds of this router's own, of which a busy machine may make longer ones
 _names = itertools.count()
 
 
 class Mesh:
+    CONTROL = "router-control"  # the kind of the links by which adverts come
+
     def __init__(self, router: Router) -> None:
         self.router = router
         self.neighbours: dict[str, Peer] = {}
+        self._silent: dict[str, Peer] = {}  # neighbours that hang: connected, and not to be counted on
+        self._ticks: dict[str, int] = {}  # since each neighbour was heard
         self._control_links: dict[str, OutLink] = {}
         self._links: dict[tuple[str, str, str, str, bool], OutLink] = {}
         self._names: dict[int, tuple[str, str, str, str, bool]] = {}
@@ -51,8 +58,10 @@ class Mesh:
         link.snd_settle_mode = proton.Link.SND_SETTLED
         link.properties = {proton.symbol("standin.control"): True}
         link.open()
-        self._control_links[name] = self.router.add_out_link(peer, link, "router-control", "Lqdhello")
+        self._control_links[name] = self.router.add_out_link(peer, link, self.CONTROL, "Lqdhello")
         self.neighbours[name] = peer
+        self._silent.pop(name, None)
+        self._ticks[name] = 0
         self.router.topology.forget(name)  # it may be a new process, which knows nobody yet
         for advert in self.router.topology.adverts.values():
             if advert.router != self.router.id:
@@ -65,15 +74,31 @@ class Mesh:
 
     def left(self, peer: Peer) -> None:
         name = peer.container or ""
-        if self.neighbours.get(name) is not peer:
+        if peer not in (self.neighbours.get(name), self._silent.get(name)):
             return
-        del self.neighbours[name]
+        self.neighbours.pop(name, None)
+        self._silent.pop(name, None)
         self._control_links.pop(name, None)
         self.changed = True
         for other in self.router.peers.values():  # a second connection between the same two
             if other is not peer and other.opened and (other.role, other.container) == (peer.role, name):
                 self.joined(other)
                 break
+
+    def watch_neighbours(self) -> None:
+        """Leave out those that have said nothing for some seconds, as real routers do without a hello."""
+        for name in list(self.neighbours):
+            self._ticks[name] += 1
+            if self._ticks[name] > _SILENT_TICKS:
+                _log.warning("nothing is heard of %s", name)
+                self._silent[name] = self.neighbours.pop(name)
+                self.changed = True
+
+    def _heard(self, name: str) -> None:
+        self._ticks[name] = 0
+        if name in self._silent:
+            self.neighbours[name] = self._silent.pop(name)
+            self.changed = True
 
     def advertise(self) -> None:
         """Send an advert of what is here now, if that is not what the last one said."""
@@ -83,15 +108,14 @@ class Mesh:
             tuple(sorted(key for key, links in router.consumers.items() if links and key.startswith("M"))),
             tuple(sorted(router.edges.down)),
             router.settings.waypoints,
+            router.link_routes.led_from_here(),
         )
         self.changed = False
         if state == self._advertised:
             return
         self._advertised = state
         self._sequence += 1
-        neighbours, consumers, edges, waypoints = state
-        advert = Advert(router.id, router.boot_ns, self._sequence, neighbours, consumers, edges, waypoints)
-        self._learn(advert, None)
+        self._learn(Advert(router.id, router.boot_ns, self._sequence, *state), None)
 
     def resend_own_advert(self) -> None:
         """Repeat the last advert, in case a message was lost."""
@@ -100,16 +124,20 @@ class Mesh:
             if mine:
                 self._send_advert(link, mine)
 
-    def receive_advert(self, link: InLink, data: bytes) -> None:
+    def accept_control(self, peer: Peer, link: InLink) -> None:
+        link.read = lambda data: self._receive_advert(peer, data)
+
+    def _receive_advert(self, peer: Peer, data: bytes) -> None:
+        self._heard(peer.container or "")
         message = proton.Message()
         try:
             message.decode(data)
             advert = Advert.from_json(json.loads(message.body))
         except (proton.ProtonException, AttributeError, KeyError, TypeError, ValueError) as error:
-            _log.warning("advert from %s is unreadable and was left out: %s", link.peer.container, error)
+            _log.warning("advert from %s is unreadable and was left out: %s", peer.container, error)
             return
         if advert.router != self.router.id:
-            self._learn(advert, link.peer.container)
+            self._learn(advert, peer.container)
 
     def _learn(self, advert: Advert, source: str | None) -> None:
         if not self.router.topology.learn(advert):
@@ -162,7 +190,7 @@ class Mesh:
         self.forget(link)
         waiting, link.queue = list(link.queue), type(link.queue)()
         for transit in waiting:
-            self.router.reroute(transit)
+            removal.reroute(transit)
         self._retire(link, time.monotonic() + _RETIRE_SECONDS)
 
     def _retire(self, link: OutLink, deadline: float) -> None:
@@ -190,12 +218,6 @@ class Mesh:
         link.target.copy(link.remote_target)
         link.source.copy(link.remote_source)
         link.snd_settle_mode = link.remote_snd_settle_mode
-        if properties.get("standin.control"):
-            link.open()
-            control = self.router.add_in_link(peer, link, "router-control")
-            control.presettled = True
-            control.replenish()
-            return
         key, origin, target = (str(part) for part in properties.get("standin.route", ("", "", "")))
         trace = [str(step) for step in properties.get("standin.trace", ())]
         if not key or self.router.id in trace:

@@ -9,16 +9,17 @@ import time
 from typing import TYPE_CHECKING
 
 import proton
-from cproton_ffi import lib
 
 from deploy.standin.engine.amqp_socket import key_of
 from deploy.standin.engine.counters import RouterCounters
 from deploy.standin.engine.links import InLink, Link, OutLink, Transit
 from deploy.standin.engine.peers import EDGE, INTER_ROUTER, NORMAL, ROUTE_CONTAINER
+from deploy.standin.engine.routed_links import RoutedLink
 from deploy.standin.flavours import FLAVOURS
-from deploy.standin.routing import addresses
+from deploy.standin.routing import addresses, removal
 from deploy.standin.routing.auto_links import AutoLinks
 from deploy.standin.routing.edges import UP, Edges
+from deploy.standin.routing.link_routes import LinkRoutes
 from deploy.standin.routing.mesh import Mesh
 from deploy.standin.routing.routes import InProcessConsumer, Route
 from deploy.standin.routing.topology import Topology
@@ -58,10 +59,11 @@ class Router:
         self.edges = Edges(self)
         self.mesh = Mesh(self)
         self.auto_links = AutoLinks(self)
-        self._by_role: dict[str, Mesh | Edges | AutoLinks] = {
-            INTER_ROUTER: self.mesh,
-            EDGE: self.edges,
-            ROUTE_CONTAINER: self.auto_links,
+        self.link_routes = LinkRoutes(self)
+        self._by_role: dict[str, tuple[Mesh | Edges | AutoLinks | LinkRoutes, ...]] = {
+            INTER_ROUTER: (self.mesh,),
+            EDGE: (self.link_routes, self.edges),
+            ROUTE_CONTAINER: (self.auto_links, self.link_routes),
         }
         self._stale_keys: set[str] = set()
         self._all_stale = False
@@ -76,13 +78,25 @@ class Router:
 
     def joined(self, peer: Peer) -> None:
         """Take in a peer whose connection is open."""
-        if peer.role in self._by_role:
-            self._by_role[peer.role].joined(peer)
+        for party in self._by_role.get(peer.role, ()):
+            party.joined(peer)
 
     def left(self, peer: Peer) -> None:
         """Forget a peer whose connection is lost or being closed."""
-        if peer.role in self._by_role:
-            self._by_role[peer.role].left(peer)
+        for party in self._by_role.get(peer.role, ()):
+            party.left(peer)
+
+    def told_by(self, peer: Peer, link: proton.Link) -> None:
+        """Take a link by which another router, or an edge, tells what is there."""
+        link.target.copy(link.remote_target)
+        link.source.copy(link.remote_source)
+        link.snd_settle_mode = link.remote_snd_settle_mode
+        link.open()
+        party = self.mesh if peer.role == INTER_ROUTER else self.edges
+        control = self.add_in_link(peer, link, party.CONTROL)
+        control.presettled = True
+        control.replenish()
+        party.accept_control(peer, control)
 
     # -- links --------------------------------------------------------------------------------------------
 
@@ -96,6 +110,9 @@ class Router:
         made.owning_key = key
         self._add(peer, made)
         return made
+
+    def add_routed(self, half: RoutedLink) -> None:
+        self._add(half.peer, half)
 
     def _add(self, peer: Peer, link: Link) -> None:
         key = key_of(link.pn)
@@ -118,51 +135,23 @@ class Router:
         self.links.pop(key, None)
         link.peer.links.pop(key, None)
         if isinstance(link, InLink):
-            self._remove_in_link(link)
+            removal.end_incoming(link)
         elif isinstance(link, OutLink):
-            self._remove_out_link(link)
+            removal.end_outgoing(link)
+        elif isinstance(link, RoutedLink):
+            link.cut_off()
         link.proton_link.close()
         link.proton_link.free()
 
-    def _remove_in_link(self, link: InLink) -> None:
-        for transit in link.unsettled.values():
-            transit.delivery = None  # it goes on to its consumer, but nobody waits for the outcome
-        link.unsettled.clear()
-        self.credit_due.pop(link.identity, None)
-        if link.route:
-            link.route.detach(link)
-
-    def _remove_out_link(self, link: OutLink) -> None:
-        self.mesh.forget(link)
-        consumers = self.consumers.get(link.owning_key or "")
-        if consumers and link in consumers:
-            consumers.remove(link)
-            self.mesh.changed = True
-            if not consumers:
-                del self.consumers[link.owning_key or ""]
-        for route in list(link.routes.values()):
-            route.refresh()
-        waiting, unsettled = list(link.queue), list(link.unsettled.values())
-        link.queue.clear()
-        link.unsettled.clear()
-        for transit in unsettled:
-            transit.sent = None
-            if transit.delivery is not None:
-                lib.pn_disposition_set_failed(lib.pn_delivery_local(transit.delivery), True)
-            if transit.route:
-                transit.route.outcome(transit, lib.PN_MODIFIED)
-        for transit in waiting:
-            self.reroute(transit)
-
-    def reroute(self, transit: Transit) -> None:
-        """Forward a message whose link is gone another way, or give it back to its sender."""
-        route = transit.route
-        if route is None:
-            return
-        if route.target == Route.TREE:
-            route.no_way(transit)
-        else:
-            route.forward(transit)
+    def forget_routed(self, half: RoutedLink) -> None:
+        """Forget both halves of a routed link, which are closed."""
+        for each in (half, half.other):
+            if not each.closed:
+                each.closed = True
+                self.links.pop(key_of(each.pn), None)
+                each.peer.links.pop(key_of(each.pn), None)
+                if not each.unsettled:  # else that would settle them, which neither end has done
+                    each.proton_link.free()
 
     def send(self, address: str, data: bytes) -> None:
         """Send a presettled message that this router has made."""
@@ -189,6 +178,15 @@ class Router:
         self.consumers.setdefault(key, []).append(link)
         self._stale_keys.add(key)
         self.mesh.changed = True
+
+    def remove_consumer(self, link: OutLink) -> None:
+        self.mesh.forget(link)
+        consumers = self.consumers.get(link.owning_key or "")
+        if consumers and link in consumers:
+            consumers.remove(link)
+            self.mesh.changed = True
+            if not consumers:
+                del self.consumers[link.owning_key or ""]
 
     def consumers_of(self, key: str) -> list[Way]:
         ways: list[Way] = list(self.consumers.get(key, ()))
@@ -249,6 +247,8 @@ class Router:
 
     def after_turn(self) -> None:
         """Do once what the events of a turn have made necessary: advertise, renew routes, give credit."""
+        if self.mesh.changed or self._all_stale:
+            self.edges.tell_link_routes()
         if self.mesh.changed:
             self.mesh.advertise()
             self.edges.update_proxies()
@@ -263,9 +263,11 @@ class Router:
 
     def recheck_credit_of_all(self) -> None:
         """Look at the credit of every incoming link, since faults have changed."""
-        self.credit_due.update(
-            (link.identity, link) for link in self.links.values() if isinstance(link, InLink)
-        )
+        for link in self.links.values():
+            if isinstance(link, InLink):
+                self.credit_due[link.identity] = link
+            elif isinstance(link, RoutedLink):
+                link.on_flow()
 
     def every_second(self) -> None:
         """Update rates, drop what is unused, repeat the advert and send heartbeats."""
@@ -282,6 +284,7 @@ class Router:
             del self.counters.addresses[
                 key
             ]  # no route, consumer or part of this router has the address any more
+        self.mesh.watch_neighbours()
         self.mesh.resend_own_advert()
         now = time.time()
         for amqp_socket in list(self.loop.sockets.values()):

@@ -18,6 +18,7 @@ class Advert:
     consumers: tuple[str, ...] = ()  # keys of mobile addresses that have consumers there
     edges: tuple[str, ...] = ()
     waypoints: tuple[str, ...] = ()
+    link_routes: tuple[str, ...] = ()  # keys of those that lead on from there
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -33,6 +34,7 @@ class Advert:
             consumers=tuple(map(str, value["consumers"])),
             edges=tuple(map(str, value["edges"])),
             waypoints=tuple(map(str, value["waypoints"])),
+            link_routes=tuple(map(str, value["link_routes"])),
         )
 
     @property
@@ -144,3 +146,13 @@ class Topology:
 
     def waypoints(self) -> set[str]:
         return {name for advert in self.adverts.values() for name in advert.waypoints}
+
+    def link_routes(self) -> set[str]:
+        """Return those that other routers have told of, reachable or not."""
+        return {
+            key for advert in self.adverts.values() if advert.router != self.me for key in advert.link_routes
+        }
+
+    def leading(self, key: str) -> list[str]:
+        """Return the other reachable routers from which a link route leads on."""
+        return [r for r in self.routers() if r != self.me and key in self.adverts[r].link_routes]

@@ -7,7 +7,7 @@ from deploy.topology.programs import PROGRAMS
 
 
 def arguments(plan: Plan, name: str) -> list[str]:
-    """What follows `python -m deploy.standin`. Link routes, TLS and logins are left out."""
+    """What follows `python -m deploy.standin`. TLS and logins are left out."""
     router = plan.routers[name]
     told = [
         "--name",
@@ -30,4 +30,7 @@ def arguments(plan: Plan, name: str) -> list[str]:
     for route in router.auto_links:
         at = brokers[route.connection]
         told += ["--auto-link", f"{route.address}={at.host}:{at.port},name={route.connection}"]
+    for route in router.link_routes:
+        at = brokers[route.connection]
+        told += ["--link-route", f"{route.address}={at.host}:{at.port},name={route.connection}"]
     return told

@@ -19,6 +19,7 @@ def test_texts_become_settings() -> None:
         listen=("127.0.0.1:0,strip=no", "[::1]:5673,role=inter-router"),
         connect=("b:1,cost=3,name=to-b",),
         auto_link=("orders=127.0.0.1:61616,name=artemis", "q=127.0.0.1:61616:out"),
+        link_route=("lr=127.0.0.1:61616,name=artemis", "s=127.0.0.1:61616:in"),
         waypoint=("other",),
     )
     assert settings.router_id == "A.stand-in"
@@ -29,7 +30,20 @@ def test_texts_become_settings() -> None:
     assert settings.connectors == (Connector("b", 1, cost=3, name="to-b"),)
     links = [(link.address, link.direction, link.connector.name) for link in settings.auto_links]
     assert links == [("orders", "in", "artemis"), ("orders", "out", "artemis"), ("q", "out", "broker")]
+    assert [route.key for route in settings.link_routes] == ["Clr", "Dlr", "Cs"]
+    assert settings.link_routes[0].connector == links_to(settings, "orders")
     assert settings.waypoints == ("orders", "other", "q")
+
+
+def links_to(settings: Any, address: str) -> Connector:
+    """The connector of an auto-link: one connection serves it and a link route of the same broker."""
+    return next(link.connector for link in settings.auto_links if link.address == address)
+
+
+def test_skupper_has_no_link_routes() -> None:
+    """As skrouterd 3 does not start with one: it knows no such entity."""
+    with pytest.raises(Problem, match="skupper have none"):
+        _read(link_route=("lr=127.0.0.1:61616",), flavour="skupper")
 
 
 def test_a_name_that_says_stand_in_is_kept() -> None:

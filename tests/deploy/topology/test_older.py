@@ -9,6 +9,7 @@ import pytest
 from collectors.config import load as config_load
 from collectors.config.load import ConfigError
 from deploy.topology import inventory, load, outputs
+from deploy.topology.outputs import stand_in
 
 SAMPLES = Path(__file__).parents[2] / "fixtures" / "older-generator"
 INVENTORY = SAMPLES / "inventory.ini"
@@ -27,6 +28,9 @@ def test_two_routers_with_a_broker_each(hosts: Path | None) -> None:
     written = outputs.configurations(plan)
     assert written["north/qdrouterd.conf"].count("prefix: inflight.store1") == 2
     assert '<queue name="inflight.store2"/>' in written["store2/broker.xml"]
+    (dialled_broker,) = (c for c in plan.routers["north"].connectors if c.to == "store1")
+    place = f"{dialled_broker.host}:{dialled_broker.port}"
+    assert f"inflight.store1={place},name={dialled_broker.name}" in stand_in.arguments(plan, "north")
 
 
 @pytest.mark.parametrize("hosts", [None, INVENTORY], ids=["alone", "with hosts"])

@@ -71,11 +71,13 @@ def with_an_edge(program: str) -> dict[str, Any]:
 
 
 CASES: dict[str, Callable[[str], dict[str, Any]]] = {
+    "one alone": lambda program: shape("line", 1, program),
+    "ring of 2": lambda program: shape("ring", 2, program),
     "line of 3": lambda program: shape("line", 3, program),
     "ring of 5": lambda program: shape("ring", 5, program),
     "star of 4": lambda program: shape("star", 4, program),
     "complete of 4": lambda program: shape("complete", 4, program),
-    "tree of 5": lambda program: shape("tree", 5, program),
+    "tree of 13": lambda program: shape("tree", 13, program),
     "costs, redundancy, an edge": with_an_edge,
 }
 
@@ -134,7 +136,7 @@ def test_real_routers_form_the_mesh(program: Any, case: str, tmp_path: Path) -> 
     """The files start them, and the links found are those of `expect`, with their costs."""
     wanted(program)
     found = network(CASES[case](program.name))
-    expect = {*monitor.config(found.plan)["meshes"][found.topology.name]["expect"]}
+    expect = {*monitor.config(found.plan)["meshes"][found.topology.name].get("expect", ())}
     with running(found, tmp_path, real=True):
         config = only_routers(tmp_path / monitor.FILE)
         wait_until(lambda: links_up(config).keys() == expect, _WHOLE_SECONDS, f"the links {expect}")
@@ -149,7 +151,7 @@ def test_real_routers_form_the_mesh(program: Any, case: str, tmp_path: Path) -> 
 def test_stand_ins_form_the_mesh(program: str, case: str, tmp_path: Path) -> None:
     """The same without any real router."""
     found = network(CASES[case](program))
-    expect = {*monitor.config(found.plan)["meshes"][found.topology.name]["expect"]}
+    expect = {*monitor.config(found.plan)["meshes"][found.topology.name].get("expect", ())}
     with running(found, tmp_path, real=False):
         config = only_routers(tmp_path / monitor.FILE)
         wait_until(lambda: links_up(config).keys() == expect, _WHOLE_SECONDS, f"the links {expect}")
@@ -190,6 +192,27 @@ def go_through(found: Network, broker: str) -> None:
     assert fetched(config["endpoints"][path["to"]]["url"], receive) == f"through {broker}"
 
 
+def own_address(text: str) -> str:
+    """The older generator's explicit example, for this machine: its host is here, its port is free."""
+    return text.replace("host: north", "host: 127.0.0.1").replace("10800", str(free_port()))
+
+
+@pytest.mark.parametrize("real", [False, True], ids=["stand-in", "qdrouterd"])
+def test_explicit_listeners_and_connectors_meet(
+    real: bool,  # noqa: FBT001 -- a parameter of the test
+    tmp_path: Path,
+) -> None:
+    """As they stand in the older generator's own example; what is found is what is expected."""
+    if real:
+        wanted(ON_PATH[0])
+    file = tmp_path / "explicit.yaml"
+    file.write_text(own_address((SAMPLES / "explicit.yaml").read_text()))
+    found = load.from_file(file, pick=free)
+    with running(found, tmp_path, real=real):
+        config = only_routers(tmp_path / monitor.FILE)
+        wait_until(lambda: links_up(config).keys() == {"north--south"}, _WHOLE_SECONDS, "the link")
+
+
 def through_a_broker(program: str, **ways: Any) -> dict[str, Any]:
     return {
         "version": 1,
@@ -215,19 +238,22 @@ def test_real_routers_lead_through_a_real_broker(program: Any, way: str, tmp_pat
 
 
 @pytest.mark.e2e
-def test_the_older_generators_graph_runs(tmp_path: Path) -> None:
+@pytest.mark.parametrize("real", [False, True], ids=["stand-in", "qdrouterd"])
+def test_the_older_generators_graph_runs(real: bool, tmp_path: Path) -> None:  # noqa: FBT001 -- a parameter
     """Two routers with a broker each, as its example has them: messages go through both brokers."""
-    wanted(ON_PATH[0])
+    if real:
+        wanted(ON_PATH[0])
     found = load.from_file(SAMPLES / "graph.yaml", SAMPLES / "inventory.ini", pick=free)
-    with running(found, tmp_path, real=True):
+    with running(found, tmp_path, real=real):
         for broker in ("store1", "store2"):
             go_through(found, broker)
 
 
 @pytest.mark.e2e
-def test_stand_ins_lead_through_a_real_broker(tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", ["queues", "link_routes"])
+def test_stand_ins_lead_through_a_real_broker(way: str, tmp_path: Path) -> None:
     """The same with no real router; stand-ins have phases, whomever they speak like."""
-    found = network(through_a_broker("qdrouterd", queues=["inflight.store"]))
+    found = network(through_a_broker("qdrouterd", **{way: ["inflight.store"]}))
     endpoints = monitor.config(found.plan)["endpoints"]
     with running(found, tmp_path, real=False):
         bring(endpoints["A"]["url"], "inflight.store", "through")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import Any, Final, Literal
 
 import click
 
@@ -17,24 +18,36 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 _DEFAULT_ROUTERS = 3
 
 
+_NETWORK: Final = (
+    click.argument("network", metavar="SHAPE|FILE"),
+    click.option(
+        "--routers",
+        type=click.IntRange(1, shapes.MOST_ROUTERS),
+        help="How many of a shape.  [default: 3, or the inventory's]",
+    ),
+    click.option(
+        "--broker",
+        "brokers",
+        multiple=True,
+        metavar="NAME[@ROUTER]",
+        help="A broker of a shape, with a queue inflight.NAME; beside the last router unless said.",
+    ),
+    click.option(
+        "--program", type=click.Choice([*PROGRAMS]), help="What the routers run, instead of the file's."
+    ),
+)
+
+
+def network_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what `network_of` takes."""
+    for option in _NETWORK[::-1]:
+        function = option(function)
+    return function
+
+
 @click.command()
-@click.argument("network", metavar="SHAPE|FILE")
+@network_options
 @click.argument("action", type=click.Choice(["check", "show", "write"]), required=False)
-@click.option(
-    "--routers",
-    type=click.IntRange(1, shapes.MOST_ROUTERS),
-    help="How many of a shape.  [default: 3, or the inventory's]",
-)
-@click.option(
-    "--broker",
-    "brokers",
-    multiple=True,
-    metavar="NAME[@ROUTER]",
-    help="A broker of a shape, with a queue inflight.NAME; beside the last router unless said.",
-)
-@click.option(
-    "--program", type=click.Choice([*PROGRAMS]), help="What the routers run, instead of the file's."
-)
 @click.option("--inventory", type=_FILE, help="An Ansible inventory with the hosts (INI).")
 @click.option(
     "--out", type=click.Path(path_type=Path, file_okay=False), help="Write everything into this folder."
@@ -68,13 +81,7 @@ def command(
         raise Problem("--out DIR and `write` go together")
     if svg is not None and action != "show":
         raise Problem("--svg is for `show`; `write` draws the picture anyway")
-    try:
-        found = _network(network, routers, brokers, program, inventory)
-    except ConfigError as error:
-        for mistake in error.mistakes:
-            click.echo(mistake)
-        count = len(error.mistakes)
-        raise Finding(f"{count} mistake{'s' if count > 1 else ''} in {network}") from None
+    found = network_of(network, routers, brokers, program, inventory)
     if action == "show":
         _show(found, svg)
     elif out is not None:
@@ -84,7 +91,24 @@ def command(
         click.echo(f"{network}: right. {len(plan.routers)} routers, {len(plan.brokers)} brokers.")
 
 
-def _network(
+def network_of(
+    network: str,
+    routers: int | None,
+    brokers: tuple[str, ...],
+    program: str | None,
+    inventory: Path | None = None,
+) -> Network:
+    """Return the network of a shape or file; tells every mistake in it, and raises Finding."""
+    try:
+        return _read(network, routers, brokers, program, inventory)
+    except ConfigError as error:
+        for mistake in error.mistakes:
+            click.echo(mistake)
+        count = len(error.mistakes)
+        raise Finding(f"{count} mistake{'s' if count > 1 else ''} in {network}") from None
+
+
+def _read(
     network: str, routers: int | None, brokers: tuple[str, ...], program: str | None, inventory: Path | None
 ) -> Network:
     if network not in shapes.SHAPES:

@@ -17,16 +17,17 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from functools import partial
 from typing import Any, Final
 
-from collectors.router.topology import pair
+from collectors.router.topology import EXPECT_SEPARATOR, pair
 from deploy.embedded.programs.artemis import Artemis
 from deploy.embedded.programs.kafka import Kafka
+from deploy.embedded.supervise.ports import LOOPBACK
 from deploy.embedded.supervise.service import Service
 from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.errors import Problem
 from deploy.lab import connected, local, monitor
 from deploy.lab.brokers import broker
 from deploy.lab.routers import RealRouter, Router, StandIn
-from deploy.lab.wiring import Direct, Wiring
+from deploy.lab.wiring import CLIENTS, Direct, Wiring
 from deploy.topology.form import Topology
 from deploy.topology.programs import PROGRAMS
 
@@ -84,7 +85,10 @@ class Lab:
         self._kafka = Kafka(supervisor, folder=f"parts/{KAFKA}") if kafka else None
         if self._kafka is not None:
             self.parts[KAFKA] = self._kafka
-        self.links = frozenset(pair(one, other).id for one, other, _ in self.plan.links())
+        self.links = frozenset(
+            [pair(one, other).id for one, other, _ in self.plan.links()]
+            + [f"{CLIENTS}{EXPECT_SEPARATOR}{part}" for part in self.wiring.clients]
+        )
         self._is_wired = False
 
     @property
@@ -129,6 +133,8 @@ class Lab:
     def config(self) -> dict[str, Any]:
         """Return a config of Inflight for this lab, with the paths of the topology."""
         made = monitor.config(self.plan, self.routers, self.brokers)
+        for part, port in self.wiring.clients.items():
+            made["endpoints"][part]["url"] = f"amqp://{LOOPBACK}:{port}"
         if self._kafka is not None:
             made["kafka"] = {"servers": [self._kafka.bootstrap], "prefix": PREFIX}
         return made
@@ -142,7 +148,7 @@ class Lab:
                 raise Problem(f"{verb}: name a `part`, one of {', '.join(self.parts)}")
             PART_VERBS[verb](self.parts[name])
             return {}
-        if verb in self.wiring.verbs:
+        if verb in self.wiring.verbs or "link" in command:
             if command.get("link") not in self.links:
                 raise Problem(f"{verb}: name a `link`, one of {', '.join(sorted(self.links))}")
             return self.wiring.tell(command)

@@ -1,10 +1,21 @@
-"""Free TCP ports of the loopback interface."""
+"""Free TCP ports of the loopback interface.
+
+A port is this process's own until it ends, also while nothing listens there: the byte of that number is
+locked in a file that all processes of the user share. Else a network that starts meanwhile could take the
+port of a program that is down for a moment, or is just being started.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import os
 import random
 import socket
+import tempfile
 import threading
+from functools import cache
+from pathlib import Path
 
 LOOPBACK = "127.0.0.1"
 
@@ -18,14 +29,34 @@ _lock = threading.Lock()
 
 
 def free_port() -> int:
-    """Return a port that nothing listens on, and that no earlier call in this process has returned."""
+    """Return a port that nothing listens on, and that no process which is still there was given."""
     with _lock:
         for _ in range(_ATTEMPTS):
             port = random.randint(_FIRST, _LAST)  # noqa: S311 -- spread out, not secret
-            if port not in _handed_out and not _taken(port):
+            if port not in _handed_out and _reserved(port) and not _taken(port):
                 _handed_out.add(port)
                 return port
     raise OSError(f"no free port between {_FIRST} and {_LAST} of {LOOPBACK} in {_ATTEMPTS} attempts")
+
+
+def _reserved(port: int) -> bool:
+    """Whether the port is this process's own from now on; always where there can be no such file."""
+    file = _reservations()
+    if file is None:
+        return True
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
+    except OSError:
+        return False
+    return True
+
+
+@cache
+def _reservations() -> int | None:
+    path = Path(tempfile.gettempdir()) / f"inflight-ports-{os.getuid()}"
+    with contextlib.suppress(OSError):
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    return None
 
 
 def _taken(port: int) -> bool:

@@ -69,10 +69,16 @@ class Process:
     def alive(self) -> bool:
         return self._popen.poll() is None
 
+    @property
+    def ended_unasked(self) -> str | None:
+        """How it ended, like `signal SIGKILL`; None while it runs, and where it was asked to end."""
+        status = self._popen.poll()
+        return None if status is None or self._asked_to_end else _status(status)
+
     def check(self) -> None:
         """Raise `Problem`, with the end of its log, if the process ended without being asked to."""
-        if (status := self._popen.poll()) is not None and not self._asked_to_end:
-            raise Problem(f"{self.spec.name} ended unasked with {_status(status)}. {self._log_end()}")
+        if (how := self.ended_unasked) is not None:
+            raise Problem(f"{self.spec.name} ended unasked with {how}. {self._log_end()}")
 
     def wait_ready(self, *, stopping: Callable[[], bool] = lambda: False) -> None:
         """Return when the process is ready; raise `Problem` with the end of its log if it will not be."""

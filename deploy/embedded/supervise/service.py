@@ -48,8 +48,11 @@ class Service(ABC):
 
     def start(self) -> Self:
         spec = self._spec()
-        self._process = self._supervisor.start(replace(spec, argv=self.begun_by(spec.argv)))
+        self._supervisor.start(replace(spec, argv=self.begun_by(spec.argv)), self._begun)
         return self
+
+    def _begun(self, process: Process) -> None:
+        self._process = process
 
     def stop(self) -> None:
         """End it in order; the data stay."""

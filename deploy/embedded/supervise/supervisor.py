@@ -95,10 +95,11 @@ class Supervisor:
     def log_path(self, name: str) -> Path:
         return self.state_dir / "logs" / f"{name}.log"
 
-    def start(self, spec: ProcessSpec) -> Process:
+    def start(self, spec: ProcessSpec, begun: Callable[[Process], None] = lambda _process: None) -> Process:
         """Start a process, return when it is ready. Raises Problem if it fails, Interrupted when stopping.
 
-        The log goes on over restarts within this supervisor.
+        `begun` is called with it before it is ready, so that it can be killed and stopped meanwhile. The log
+        goes on over restarts within this supervisor.
         """
         if self._reaper is None:
             raise RuntimeError("a Supervisor starts processes only inside its `with`")
@@ -112,6 +113,7 @@ class Supervisor:
                 self.log_path(spec.name).unlink(missing_ok=True)
             process = Process(spec, log=self.log_path(spec.name), mark=self._mark)
             self._processes[spec.name] = process
+        begun(process)
         began = time.monotonic()
         try:
             process.wait_ready(stopping=self.stopping)
@@ -145,14 +147,18 @@ class Supervisor:
         for process in self.processes:
             process.check()
 
-    def stop(self) -> None:
-        """End all processes, the last started first, within about `stop_seconds`."""
-        if self._reaper is None:
-            return
+    def end_processes(self) -> None:
+        """End all processes, the last started first, within about `stop_seconds`; keep the directory."""
         with self._lock:
             self._is_ending = True
         _stop_in_order(self.processes[::-1], self._stop_seconds)
         orphans.end_marked(self._mark, grace_seconds=0)
+
+    def stop(self) -> None:
+        """End all processes, and give the state directory free."""
+        if self._reaper is None:
+            return
+        self.end_processes()
         self._reaper.communicate(b"q")
         self._reaper = None
         if self._lock_file is not None:

@@ -15,14 +15,14 @@ def lines(plan: Plan) -> Iterator[str]:
     meshes = plan.meshes
     several = f" in {len(meshes)} meshes" if len(meshes) > 1 else ""
     yield (
-        f"{topology.name}: {_count(len(plan.routers), 'router')} ({topology.program}){several},"
-        f" {_count(len(plan.brokers), 'broker')}, {_count(sum(1 for _ in graph.links(plan.graph())), 'link')}"
+        f"{topology.name}: {count(len(plan.routers), 'router')} ({topology.program}){several},"
+        f" {count(len(plan.brokers), 'broker')}, {count(sum(1 for _ in graph.links(plan.graph())), 'link')}"
     )
     yield ""
-    yield from _table(["router", "mode", "clients", "listens to", "dials"], _routers(plan))
+    yield from table(["router", "mode", "clients", "listens to", "dials"], _routers(plan))
     if plan.brokers:
         yield ""
-        yield from _table(["broker", "AMQP", "queues", "sends to"], _brokers(plan))
+        yield from table(["broker", "AMQP", "queues", "sends to"], _brokers(plan))
     yield ""
     yield from _ways(plan)
 
@@ -84,12 +84,12 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _count(number: int, what: str) -> str:
+def count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def _table(head: Sequence[str], rows: Iterator[list[str]]) -> Iterator[str]:
-    table = [list(head), *rows]
-    widths = [max(len(row[column]) for row in table) for column in range(len(head))]
-    for row in table:
+def table(head: Sequence[str], rows: Iterator[list[str]]) -> Iterator[str]:
+    every = [list(head), *rows]
+    widths = [max(len(row[column]) for row in every) for column in range(len(head))]
+    for row in every:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

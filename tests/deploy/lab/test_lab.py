@@ -175,7 +175,10 @@ def state(pid: int) -> str:
     [
         ({"do": "kill", "part": "X"}, "kill: name a `part`, one of A, B"),
         ({"do": "pause", "part": "A"}, "A does not run: start it first"),
-        ({"do": "delay", "link": "A--B", "ms": 5}, "'delay' is none of kill, pause, restart, resume,"),
+        (
+            {"do": "delay", "link": "A--B", "ms": 5},
+            "delay is not possible here: nothing stands between the parts of this lab",
+        ),
         ({}, "'None' is none of kill"),
     ],
 )

@@ -1,0 +1,10 @@
+"""With root: a network namespace for each part of a lab, so that links can be broken packet by packet.
+
+layout      addresses, devices and links of a lab, as data
+faults      what can be told to a link, and what then becomes of the packets of each direction
+commands    both of them as text for ip, tc and nft
+namespaces  the wiring that runs these
+needs       what this machine has to have for it
+holder      a program: keeps the namespaces
+packets     a program: lets packets wait where the kernel has no netem; delay_line is its arithmetic
+"""

@@ -18,10 +18,10 @@ from helpers import OPTIONAL, optional
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
-    from deploy.embedded.network import Network
     from deploy.embedded.programs.artemis import Artemis
     from deploy.embedded.programs.kafka import Kafka
     from deploy.embedded.programs.security import Security
+    from deploy.lab.lab import Lab
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts what runs in the background deaf to Ctrl-C, and with it all that tests start.
@@ -138,13 +138,12 @@ def secure_artemis(security: Security, tmp_path_factory: pytest.TempPathFactory)
 
 
 @pytest.fixture(scope="session")
-def router_line(artemis: Artemis, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
-    """Stand-ins A - B - C, with `artemis` at C. A test that kills one starts it again and waits for it."""
-    from deploy.embedded.network import Network  # noqa: PLC0415 -- the same
-    from deploy.embedded.supervise.supervisor import Supervisor  # noqa: PLC0415 -- the same
+def router_line(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """Stand-ins A - B - C, a broker at C. A test that kills one starts it again and waits for it."""
+    from real_routers import line, running  # noqa: PLC0415 -- the same
 
-    with Supervisor(tmp_path_factory.mktemp("line")) as supervisor:
-        yield Network(supervisor, kafka=False, artemis=artemis, stand_ins=True).start()
+    with running(line(brokers=("store",)), tmp_path_factory.mktemp("line"), stand_ins=True) as lab:
+        yield lab
 
 
 @pytest.fixture(scope="session")

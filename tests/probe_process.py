@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from collectors.contract.records import Record
 from collectors.contract.topics import SAMPLES
 from collectors.contract.window_rows import WindowRow, decode_window
 from collectors.kafka import client
+from collectors.process import wall_clock
 from deploy.embedded import http
 from streaming.accounting import Accountant
 
@@ -29,10 +31,12 @@ def command(config: Path, *options: str) -> list[str]:
 class ProbeProcess:
     """A process of `inflight probe`, started at once."""
 
-    def __init__(self, config: Path, *options: str) -> None:
+    def __init__(self, config: Path, *options: str, clock: Path | None = None) -> None:
+        """With `clock` it is a process of another machine, whose clock is as wrong as the file says."""
         self._port = free_port()
-        listen = f"127.0.0.1:{self._port}"
-        self.process = subprocess.Popen(command(config, *options, "--listen", listen))
+        argv = command(config, *options, "--listen", f"127.0.0.1:{self._port}")
+        wrong = {wall_clock.VARIABLE: str(clock)} if clock else {}
+        self.process = subprocess.Popen(argv, env={**os.environ, **wrong})
 
     def metrics(self) -> str:
         return http.get(f"http://127.0.0.1:{self._port}/metrics")

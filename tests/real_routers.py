@@ -1,34 +1,48 @@
-"""A line of real routers, for each program on the PATH."""
+"""Lines of real routers, for each program on the PATH, and of stand-ins."""
 
 from __future__ import annotations
 
 import shutil
+import string
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Final
 
-import pytest
 from helpers import optional
 
-from deploy.embedded.network import Network
-from deploy.embedded.programs.router_config import PROGRAMS, Program
 from deploy.embedded.supervise.supervisor import Supervisor
+from deploy.lab.lab import Lab
+from deploy.topology import load
+from deploy.topology.form import Topology
+from deploy.topology.programs import PROGRAMS, Program
 
-each_program = {"params": PROGRAMS, "ids": [program.name for program in PROGRAMS]}
+DISPATCH: Final = PROGRAMS["qdrouterd"]
+SKUPPER: Final = PROGRAMS["skrouterd"]
+ROUTERS: Final = (DISPATCH, SKUPPER)
+each_program = {"params": ROUTERS, "ids": [program.name for program in ROUTERS]}
 
 
 def wanted(program: Program) -> Program:
     """The program of a router; skips the test if it is not on the PATH."""
-    if shutil.which(program.name) is None:
-        optional(program.name)
+    if shutil.which(program.command) is None:
+        optional(program.command)
     return program
 
 
+def line(program: Program = DISPATCH, *, routers: int = 3, brokers: tuple[str, ...] = ()) -> Topology:
+    """Routers A - B - C …, the brokers at the last ones."""
+    names = string.ascii_uppercase[:routers]
+    return load.from_shape("line", names, [(name, None) for name in brokers], program.name).topology
+
+
 @contextmanager
-def real_line(program: Program, directory: Path, **parts: Any) -> Iterator[Network]:
-    """Routers A - B - C, all of that program."""
-    wanted(program)
-    with pytest.MonkeyPatch.context() as patch, Supervisor(directory) as supervisor:
-        patch.setattr("deploy.embedded.network.real_program", lambda: program)
-        yield Network(supervisor, kafka=False, **parts).start()
+def running(topology: Topology, directory: Path, *, stand_ins: bool = False) -> Iterator[Lab]:
+    """A lab that has come together; its routers are real ones unless it is told otherwise."""
+    if not stand_ins:
+        wanted(PROGRAMS[topology.program])
+    with Supervisor(directory) as supervisor:
+        lab = Lab(supervisor, topology, stand_ins=stand_ins)
+        lab.start()
+        lab.wait_connected()
+        yield lab

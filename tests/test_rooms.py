@@ -46,6 +46,7 @@ _MAY_IMPORT = {
     "dashboards/page": "",
     "dashboards/terminal": "event_lines",
     "deploy/errors": "",
+    "deploy/control_socket": "",
     "deploy/logs": "",
     "deploy/signals": "",
     "deploy/options": "errors",
@@ -59,9 +60,11 @@ _MAY_IMPORT = {
     "deploy/standin": "errors logs",
     "deploy/topology": "",
     "deploy/embedded": "errors jvm standin topology",
-    "deploy/lab": "embedded errors jvm standin topology",
-    "deploy/demo": "embedded errors jvm signals",
-    "deploy/commands": "demo errors live_check logs options parts ping signals spark_submit status topology",
+    "deploy/lab": "control_socket embedded errors jvm logs signals standin topology",
+    "deploy/demo": "embedded errors jvm lab signals topology",
+    "deploy/commands": (
+        "demo errors lab live_check logs options parts ping signals spark_submit status topology"
+    ),
     "deploy/cli": "commands logs",
     "deploy/__main__": "cli",
 }

@@ -15,6 +15,7 @@ _SHORT_LIVED = {
     "dashboards/grafana.py": "one question: raised in the thread that waits for the answer",
     "deploy/live_check/paths.py": "one message: raised in the thread that waits for it",
     "deploy/lab/lab.py": "the starts of parts: `result` is asked for by the one who waits for them",
+    "deploy/lab/connected.py": "a wait for each router: raised in the thread that waits for all",
     "deploy/demo/stack.py": "the starts of parts: `result` is asked for by the one who waits for them",
     "deploy/demo/run.py": "the story of the fault: logged, the rest is shown on",
 }

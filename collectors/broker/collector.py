@@ -22,6 +22,7 @@ from collectors.polling.errors import PollError
 from collectors.polling.poll_metrics import PollResult
 from collectors.polling.schedule import Stop
 from collectors.polling.target import STALE_INTERVALS, FaultLog, PolledTarget, log
+from collectors.process import wall_clock
 
 SELECT_POLLS: Final = 12  # how often the queues are counted and selected anew
 
@@ -98,7 +99,7 @@ class BrokerCollector:
         replies = self._client.ask([*searches, *(item.request for item in asked)], until)
         if searches:
             self._select(product, replies[: len(searches)])
-        now_ns = (time.time_ns(), time.monotonic_ns())
+        now_ns = (wall_clock.now_ns(), time.monotonic_ns())
         snapshot = read_replies(asked, replies[len(searches) :], product, self._broker.queues, now_ns)
         if not snapshot.one("broker"):
             self._product = None  # a backup that has no broker yet, or another product at the next start
@@ -153,7 +154,7 @@ class BrokerCollector:
         self._context.cache.put(("broker", self.name), [("broker_up", (mesh, self.name), 0.0)])
         poll_of = (self._polls, interval_ns)
         self._context.publish(
-            BROKER, records.of_failure(site, mesh, self.name, time.time_ns(), text, poll_of)
+            BROKER, records.of_failure(site, mesh, self.name, wall_clock.now_ns(), text, poll_of)
         )
         self._target.failed(result, text)
         self._on_status(BrokerStatus(mesh, self.name, None, None, text, seconds, interval_ns))

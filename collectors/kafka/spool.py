@@ -20,6 +20,7 @@ from typing import Final, NamedTuple
 
 import crc32c
 
+from collectors.process import wall_clock
 from collectors.process.private_files import private_folder
 
 _log: Final = logging.getLogger("inflight.sink")
@@ -85,13 +86,13 @@ class Spool:
         """Returns the age of the oldest segment that waits; 0 when none does."""
         with self._lock:
             first = next((segment.first_put_ns for segment in self._segments if not segment.done), 0)
-        return max(0.0, (time.time_ns() - first) / 1e9) if first else 0.0
+        return max(0.0, (wall_clock.now_ns() - first) / 1e9) if first else 0.0
 
     def put(self, key: str, record: bytes) -> list[Frame]:
         """Writes a record; returns those that it dropped for it. OSError when the disk is full or fails."""
         name = key.encode()
         payload = name + record
-        now = time.time_ns()
+        now = wall_clock.now_ns()
         frame = _FRAME.pack(len(payload), crc32c.crc32c(payload), len(name), now) + payload
         with self._lock:
             segment = self._writable()

@@ -15,6 +15,7 @@ from collectors.polling.errors import Failure, PollError
 from collectors.polling.poll_metrics import PollResult
 from collectors.polling.schedule import Stop
 from collectors.polling.target import PolledTarget, log
+from collectors.process import wall_clock
 from collectors.process.worker import Worker, joined
 from collectors.router.client import ManagementClient
 from collectors.router.exchange import poll_once
@@ -126,12 +127,12 @@ class _UrlWatcher:
             raise PollError(failure, f"{self._url}: {text}")
         self._target.answered()
         self._local = poll.local.router
-        self._state.end(poll, time.time_ns(), time.monotonic_ns(), self._number)
+        self._state.end(poll, wall_clock.now_ns(), time.monotonic_ns(), self._number)
         self._target.succeeded(poll.faults, f", through {self._url}")
 
     def _failed(self, result: PollResult, text: str) -> None:
         if self._target.failed_by_standstill(text):
             return
         self._local = None
-        self._state.lost(time.time_ns(), time.monotonic_ns(), text, self._number)
+        self._state.lost(wall_clock.now_ns(), time.monotonic_ns(), text, self._number)
         self._target.failed(result, text)

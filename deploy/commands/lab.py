@@ -62,10 +62,9 @@ def up(
     wiring = wiring or DEFAULT
     if wiring not in WIRINGS:
         raise Problem(f"--wiring {wiring}: is one of {', '.join(WIRINGS)}")
-    stopping = threading.Event()
-    stop_on_signals(stopping)
     found = network_of(network, routers, brokers, program)
-    name = client.checked(name or found.topology.name)
+    parts = found.topology
+    name = client.checked(name or parts.name)
     order = Order(
         name=name,
         folder=(client.LABS / name).absolute(),
@@ -74,12 +73,15 @@ def up(
         stand_ins=stand_ins,
         kafka=kafka,
     )
+    starting.prepare(order)
+    stopping = threading.Event()
+    stop_on_signals(stopping)
     began = time.monotonic()
 
     def say(text: str) -> None:
         click.echo(f"{time.monotonic() - began:5.1f} s {text}")
 
-    say(f"starting {name}: {len(found.topology.routers)} routers, {len(found.topology.brokers)} brokers")
+    say(f"starting {name}: {show.counted(len(parts.routers), len(parts.brokers), kafka=kafka)}")
     try:
         lab = starting.up(order, say, stopping)
     except starting.GivenUp:

@@ -1,52 +1,35 @@
-"""The config file of the demonstration: its paths, and all else beside the network."""
+"""The network of the demonstration, and what its config has beside that."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 import yaml
 
-from deploy.embedded.network import MESH, Network
+from deploy.lab.lab import Lab
+from deploy.lab.routers import program_on_path
+from deploy.topology import load
+from deploy.topology.form import Topology
+
+_FILE: Final = Path(__file__).with_name("demo.yaml")
 
 
-def _paths(network: Network) -> dict[str, dict[str, Any]]:
-    queue = network.queues[0]
-    receive = network.routers["C"].receive_address(queue)
-    return {
-        "direct": {"from": "A", "to": "C", "address": "inflight/direct", "rate": "50/s"},
-        "orders": {
-            "from": "A",
-            "to": "C",
-            "address": queue,
-            "receive_address": receive,
-            "via": network.artemis.name,
-            "rate": "20/s",
-        },
-        "presettled": {
-            "from": "C",
-            "to": "A",
-            "address": "inflight/presettled",
-            "presettled": True,
-            "rate": "100/s",
-        },
-        "fanout": {"from": "A", "to": ["B", "C"], "address": "multicast/inflight", "rate": "20/s"},
-    }
+def topology() -> Topology:
+    """Return the network of the demonstration, for whichever routers are on the PATH."""
+    return load.from_file(_FILE, program=program_on_path()).topology
 
 
 def write_config(
-    network: Network, directory: Path, export_listen: str, counts: Mapping[str, int] | None = None
+    lab: Lab, directory: Path, export_listen: str, counts: Mapping[str, int] | None = None
 ) -> Path:
     """Write the file and return it. `counts` has how many messages a path sends; without one, no end."""
-    config = network.config()
+    config = lab.config()
     # A demonstration is watched: results become final after a few seconds, not after a quarter of a minute.
     config["defaults"] = {"window": "2s", "settle": "4s", "ttl": "8s"}
-    config["paths"] = _paths(network)
     for name, count in (counts or {}).items():
         config["paths"][name]["count"] = count
-    a, b, c = (router.router_id for router in network.routers.values())
-    config["meshes"][MESH]["expect"] = [f"{a}--{b}", f"{b}--{c}"]
     config["slos"] = [
         {"paths": "*", "delivered": "99.9%"},
         {"paths": "*", "latency": "50ms", "share": "99%"},

@@ -10,6 +10,7 @@ from collectors.config.model import Kafka
 from collectors.contract import events, topics
 from collectors.kafka.client import put
 from deploy.demo.stack import Stack
+from deploy.lab.lab import PREFIX
 
 _VICTIM = "B"
 _CALM_SECONDS = 12.0
@@ -23,7 +24,7 @@ def kill_and_restart(
 
     Each step is told, and recorded as an event. Returns early when `stopping` is set.
     """
-    router = stack.network.routers[_VICTIM]
+    router = stack.lab.routers[_VICTIM]
     while not has_results.wait(0.2):
         if stopping.is_set():
             return
@@ -36,7 +37,7 @@ def kill_and_restart(
     if stopping.wait(_DOWN_SECONDS):
         return
     router.start()
-    stack.network.wait_connected()
+    stack.lab.wait_connected()
     down_seconds = (time.time_ns() - began_ns) / 1e9
     tell(f"router {_VICTIM} is back after {down_seconds:.1f} s")
     text = f"router {_VICTIM} down for {down_seconds:.1f} s"
@@ -44,5 +45,4 @@ def kill_and_restart(
 
 
 def _record(stack: Stack, event: events.Event) -> None:
-    network = stack.network
-    put(Kafka(servers=(network.kafka.bootstrap,), prefix=network.prefix), topics.EVENTS, events.encode(event))
+    put(Kafka(servers=(stack.lab.kafka.bootstrap,), prefix=PREFIX), topics.EVENTS, events.encode(event))

@@ -26,6 +26,7 @@ from deploy.embedded.supervise.process import Interrupted
 from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.errors import Problem
 from deploy.jvm import artifacts
+from deploy.lab.lab import PREFIX
 from deploy.signals import stop_on_signals
 
 _REFRESH_SECONDS = 1.0
@@ -84,9 +85,9 @@ def _wait_for_totals(supervisor: Supervisor, stack: Stack) -> audit.Totals:
     """End the probes and wait for the last final rows."""
     probe = next(process for process in supervisor.processes if process.spec.name == "probe")
     probe.stop()
-    bootstrap = stack.network.kafka.bootstrap
+    bootstrap = stack.lab.kafka.bootstrap
     try:
-        return audit.wait_complete(bootstrap, stack.network.prefix, _COMPLETE_SECONDS)
+        return audit.wait_complete(bootstrap, PREFIX, _COMPLETE_SECONDS)
     except KafkaError as error:
         raise Problem(f"the audit cannot read Kafka at {bootstrap}, which may have ended: {error}") from None
 

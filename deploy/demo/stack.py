@@ -8,15 +8,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import dashboards
-from deploy.demo.config import write_config
+from deploy.demo.config import topology, write_config
 from deploy.embedded import http
-from deploy.embedded.network import Network
 from deploy.embedded.programs import grafana, prometheus
-from deploy.embedded.programs.stand_in import StandIn
 from deploy.embedded.supervise.ports import LOOPBACK, free_port
 from deploy.embedded.supervise.process import Process, ProcessSpec
 from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.errors import Problem
+from deploy.lab.lab import KAFKA, Lab
+from deploy.lab.routers import STAND_IN
 
 Say = Callable[[str], None]
 _PARTS = ("export", "collect", "probe", "stream")
@@ -35,11 +35,11 @@ class Stack:
         stand_ins: bool = False,
         counts: Mapping[str, int] | None = None,
     ) -> None:
-        """`stand_ins` and `counts` are those of Network and of `write_config`."""
+        """`stand_ins` and `counts` are those of Lab and of `write_config`."""
         self._supervisor = supervisor
         self._say = say
         self._listen = {name: f"{LOOPBACK}:{free_port()}" for name in _PARTS}
-        self.network = Network(supervisor, stand_ins=stand_ins)
+        self.lab = Lab(supervisor, topology(), stand_ins=stand_ins, kafka=True)
         self._counts = counts
         self.config_file = Path()
         self._pool = ThreadPoolExecutor(len(_PARTS))
@@ -49,7 +49,7 @@ class Stack:
     @property
     def stand_ins(self) -> bool:
         """Whether the routers are stand-ins."""
-        return isinstance(self.network.routers["A"], StandIn)
+        return self.lab.routers["A"].kind == STAND_IN
 
     def url(self, part: str) -> str:
         """Return the URL at which one of Inflight's parts serves its metrics."""
@@ -66,12 +66,13 @@ class Stack:
     def start_network(self) -> None:
         """Start the network; the job, which takes longest and needs only Kafka, starts meanwhile."""
         self._say("starting Kafka, Spark, Artemis and three routers")
-        self.network.start_kafka()
+        self.lab.start(KAFKA)
         directory = self._supervisor.directory("demo", fresh=True)
-        self.config_file = write_config(self.network, directory, self._listen["export"], self._counts)
+        self.config_file = write_config(self.lab, directory, self._listen["export"], self._counts)
         self._start("stream")
-        self.network.start()
-        kind = "stand-ins of Inflight's own" if self.stand_ins else self.network.routers["A"].program.name
+        self.lab.start()
+        self.lab.wait_connected()
+        kind = "stand-ins of Inflight's own" if self.stand_ins else self.lab.routers["A"].kind
         self._say(f"the routers are {kind}")
 
     def start_parts(self) -> None:

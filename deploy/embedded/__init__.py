@@ -1,6 +1,5 @@
-"""A whole network on one machine, for demonstrations and tests, made of real programs.
+"""Real programs on one machine, for labs, the demonstration and tests.
 
 supervise  starts and ends processes; when its own process is killed, `orphans` ends them
-programs   Kafka, Artemis, routers (real ones, or stand-ins), Prometheus and Grafana as services
-network    Kafka, Artemis and a line of three routers together
+programs   Kafka, Artemis, Prometheus and Grafana as services
 """

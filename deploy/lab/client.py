@@ -80,11 +80,12 @@ class LabRecord:
         try:
             now = Record.model_validate(self.ask({"do": "status"}))
         except Silent as problem:
-            return "silent", self.record, problem.message
+            return "silent", self._from_outside(), problem.message
         except Problem as problem:
-            return "gone", self.record, problem.message
+            return "gone", self._from_outside(), problem.message
         except ValidationError:
-            return "silent", self.record, self._silent("it is of another version of Inflight").message
+            other = self._silent("it is of another version of Inflight")
+            return "silent", self._from_outside(), other.message
         return now.state, now, ""
 
     def end(self, *, kill: bool) -> None:
@@ -98,8 +99,20 @@ class LabRecord:
                     raise self._silent(f"it has not ended the lab in {_END_SECONDS:g} s")
                 return
         # The reaper does the same, unless it was killed, too.
-        orphans.end_marked(f"{self.folder.resolve()}//", grace_seconds=_GRACE_SECONDS)
+        orphans.end_marked(self._mark, grace_seconds=_GRACE_SECONDS)
         clear(self.folder)
+
+    def _from_outside(self) -> Record:
+        """Return the record with the states that its processes have."""
+        there = set(orphans.marked(self._mark))
+        return self.record.model_copy(
+            update={"parts": tuple(part.seen(there=part.pid in there) for part in self.record.parts)}
+        )
+
+    @property
+    def _mark(self) -> str:
+        """What the marks of the lab's processes begin with, as its supervisor makes them."""
+        return f"{self.folder.resolve()}//"
 
     def _ended(self) -> bool:
         return self.record.keeper.state() == "gone"

@@ -3,35 +3,51 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from collectors.polling.errors import PollError
 from collectors.router import replies, schema
 from collectors.router.management import Nodes, Query, Request
+from collectors.router.replies import Row
+from collectors.router.schema import Entity
 from deploy.embedded.supervise.process import Interrupted
 from deploy.errors import Problem
 from deploy.lab.management import Asking
 from deploy.lab.routers import Router
+from deploy.topology.plan import Plan
 
 _LOOK_SECONDS: Final = 2.0  # for which answers are waited before the same is asked again
+_LEAST_SECONDS: Final = 0.5  # for which they are waited at the deadline: a shorter look would see nothing
 _PAUSE_SECONDS: Final = 0.1
 _TOLD: Final = 4  # names in a sentence
 
 
+@dataclass(frozen=True)
+class _Question:
+    """What a router is asked, and whether its answer is as it should be."""
+
+    what: str  # for people
+    request: Request
+    is_well: Callable[[Any], bool] = lambda _answer: True
+
+
 def wait_connected(
-    routers: Mapping[str, Router],
-    meshes: Iterable[Sequence[str]],
-    seconds: float,
-    stopping: Callable[[], bool],
+    plan: Plan, routers: Mapping[str, Router], seconds: float, stopping: Callable[[], bool]
 ) -> None:
-    """Return when each router reaches every other one of its mesh, and its links to brokers are active.
+    """Return when each router reaches every other one of its mesh, and all links of the plan are there.
 
     Raises Problem, saying who waits for whom, if that takes longer; Interrupted if `stopping`.
     """
     deadline = time.monotonic() + seconds
-    waits = [_Wait(routers[name], [routers[other] for other in mesh]) for mesh in meshes for name in mesh]
+    waits = [
+        _Wait(routers[name], [*_others(routers, mesh, name), *_own_links(plan, routers, name)])
+        for mesh in plan.meshes
+        for name in mesh
+    ]
     # A thread each: one router that hangs must not keep the others from being asked.
     with ThreadPoolExecutor(len(waits)) as pool:
         left = [text for text in pool.map(lambda wait: wait.until(deadline, stopping), waits) if text]
@@ -41,66 +57,92 @@ def wait_connected(
         raise Problem(f"the lab did not come together in {seconds:g} s: {'; '.join(left)}")
 
 
+def _others(routers: Mapping[str, Router], mesh: Sequence[str], name: str) -> Iterator[_Question]:
+    """Yield whether each other router answers: it is known before it is reached."""
+    for other in mesh:
+        if other != name:
+            yield _Question(other, Nodes(routers[other].management))
+
+
+def _own_links(plan: Plan, routers: Mapping[str, Router], name: str) -> Iterator[_Question]:
+    """Yield whether a router's connectors, its links to neighbours and those to brokers are there."""
+    planned, router = plan.routers[name], routers[name]
+    neighbours = {
+        routers[other].router_id
+        for other in plan.mesh_graph()[name]
+        if "edge" not in {planned.router.mode, plan.routers[other].router.mode}
+    }
+
+    def has_neighbours(rows: list[Row]) -> bool:
+        return any(row["id"] == router.router_id and {*row["neighbours"]} >= neighbours for row in rows)
+
+    def question(what: str, entity: Entity, is_well: Callable[[list[Row]], bool]) -> _Question:
+        request = Query(schema.LOCAL, router.flavour, entity)
+        return _Question(what, request, lambda answer: is_well(replies.parse(entity, answer).rows))
+
+    if neighbours:
+        yield question("its links to others", schema.NODE, has_neighbours)
+    for what, entity, well, count in (
+        ("its connectors", schema.CONNECTOR, "SUCCESS", len(planned.connectors)),
+        ("its auto-links", schema.AUTO_LINK, "active", 2 * len(planned.auto_links)),  # in and out
+        ("its link routes", schema.LINK_ROUTE, "active", 2 * len(planned.link_routes)),
+    ):
+        if count:
+            yield question(what, entity, partial(_are, well, count))
+
+
+def _are(well: str, count: int, rows: list[Row]) -> bool:
+    return [row["status"] for row in rows].count(well) >= count
+
+
 class _Wait:
     """What one router has not answered yet as it should."""
 
-    def __init__(self, router: Router, mesh: Sequence[Router]) -> None:
+    def __init__(self, router: Router, questions: Sequence[_Question]) -> None:
         self._router = router
-        # A router knows of others before it reaches them; until then it releases messages to them.
-        self._missing: dict[str, Request] = {
-            other.name: Nodes(other.management) for other in mesh if other is not router
-        }
-        self._counts = {"auto-links": router.auto_links, "link routes": router.link_routes}
-        for what, entity in (("auto-links", schema.AUTO_LINK), ("link routes", schema.LINK_ROUTE)):
-            if self._counts[what]:
-                self._missing[what] = Query(schema.LOCAL, router.flavour, entity)
+        self._missing = {question.what: question for question in questions}
+        self._asking: Asking | None = None
 
     def until(self, deadline: float, stopping: Callable[[], bool]) -> str | None:
         """Return None once nothing is missing, else what is missing at the deadline."""
-        name = self._router.name
-        asking: Asking | None = None
-        problem: str | None = "was not asked"
         try:
-            while not stopping():
-                until = min(time.monotonic() + _LOOK_SECONDS, deadline)
-                try:
-                    asking = asking or Asking(self._router.url, max(until - time.monotonic(), _PAUSE_SECONDS))
-                    problem = self._look(asking, until)
-                except PollError as error:
-                    problem = f"does not answer its management ({error})"
-                    if asking is not None:
-                        asking.close()
-                        asking = None
-                if problem is None or time.monotonic() >= deadline:
-                    break
+            while problem := self._problem(deadline - time.monotonic()):
+                if stopping() or time.monotonic() >= deadline:
+                    return f"{self._router.name} {problem}"
                 time.sleep(_PAUSE_SECONDS)
+            return None
         finally:
-            if asking is not None:
-                asking.close()
-        return f"{name} {problem}" if problem else None
+            self._hang_up()
 
-    def _look(self, asking: Asking, until: float) -> str | None:
-        """Ask for what is missing and whether it is there itself; return what is wrong."""
+    def _problem(self, left_seconds: float) -> str | None:
+        """Ask for what is missing, and whether the router is there itself; return what is wrong."""
+        seconds = min(max(left_seconds, _LEAST_SECONDS), _LOOK_SECONDS)
+        until = time.monotonic() + seconds
         itself = self._router.management
-        answers = asking.ask({itself: Nodes(schema.LOCAL), **self._missing}, until)
-        for what, answer in answers.items():
-            if what != itself and self._is_whole(what, answer):
-                del self._missing[what]
+        asked = {what: question.request for what, question in self._missing.items()}
+        try:
+            self._asking = self._asking or Asking(self._router.url, seconds)
+            answers = self._asking.ask({itself: Nodes(schema.LOCAL), **asked}, until)
+        except PollError as error:
+            self._hang_up()
+            return f"does not answer its management ({error})"
         if itself not in answers:
             return "does not answer its management"
-        if not self._missing:
-            return None
+        for what, question in [*self._missing.items()]:
+            if what in answers and _is_well(question, answers[what]):
+                del self._missing[what]
         names = [*self._missing]
         more = f" and {len(names) - _TOLD} more" if len(names) > _TOLD else ""
-        return f"waits for {', '.join(names[:_TOLD])}{more}"
+        return f"waits for {', '.join(names[:_TOLD])}{more}" if names else None
 
-    def _is_whole(self, what: str, answer: Any) -> bool:
-        """Whether all of a router's links to brokers are active; another router is there if it answers."""
-        request = self._missing[what]
-        if isinstance(request, Nodes):
-            return True
-        try:
-            rows = replies.parse(request.entity, answer).rows
-        except replies.BadReply:
-            return False
-        return [row["status"] for row in rows] == ["active"] * self._counts[what]
+    def _hang_up(self) -> None:
+        if self._asking is not None:
+            self._asking.close()
+            self._asking = None
+
+
+def _is_well(question: _Question, answer: Any) -> bool:
+    try:
+        return question.is_well(answer)
+    except replies.BadReply:
+        return False

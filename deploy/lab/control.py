@@ -7,12 +7,14 @@ While a command is carried out, an empty line a second says that it is.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,7 +30,8 @@ _CLIENTS: Final = 32
 _COMMANDS: Final = 32  # at once, those of clients that have gone included
 _IDLE_SECONDS: Final = 10.0
 _BEAT_SECONDS: Final = 1.0
-_log: Final = logging.getLogger("inflight.lab")
+_ROOM_SECONDS: Final = 0.01
+_log: Final = logging.getLogger("inflight.keeper")
 
 
 class Control:
@@ -41,7 +44,6 @@ class Control:
     def __init__(self, path: Path, carry_out: Carry) -> None:
         self._carry_out = carry_out
         self._server = control_socket.listen(path)
-        self._path = path
         self._idle: dict[socket.socket, None] = {}  # clients between two commands, the longest there first
         self._lock = threading.Lock()
         self._places = threading.Semaphore(_CLIENTS)
@@ -50,29 +52,22 @@ class Control:
 
     def serve(self) -> None:
         """Accept clients until `close`."""
+        self._server.settimeout(_BEAT_SECONDS)
         while not self._closed:
-            sock, _ = self._server.accept()
-            while not self._places.acquire(timeout=_BEAT_SECONDS):
-                self._drop_the_longest_idle()
-            sock.settimeout(_IDLE_SECONDS)
-            Worker("control client", lambda sock=sock: self._client(sock), again=False).start()  # type: ignore[misc]
+            with contextlib.suppress(TimeoutError):
+                sock, _ = self._server.accept()
+                while not self._places.acquire(blocking=False):
+                    self._drop_the_longest_idle()
+                Worker("control client", partial(self._client, sock), again=False).start()
 
-    def close(self, within_seconds: float) -> None:
-        """Take no more commands, and wait for those that are being carried out."""
+    def close(self) -> None:
         self._closed = True
-        self._path.unlink(missing_ok=True)
-        self._server.close()
-        deadline = time.monotonic() + within_seconds
-        with self._lock:
-            running = list(self._commands)
-        for command in running:
-            command.ended.wait(max(0.0, deadline - time.monotonic()))
 
     def _drop_the_longest_idle(self) -> None:
-        with self._lock:
-            sock = next(iter(self._idle), None)
-            if sock is not None:
-                sock.shutdown(socket.SHUT_RDWR)
+        with self._lock, contextlib.suppress(OSError):
+            if self._idle:
+                next(iter(self._idle)).shutdown(socket.SHUT_RDWR)
+        time.sleep(_ROOM_SECONDS)
 
     def _client(self, sock: socket.socket) -> None:
         try:
@@ -118,8 +113,8 @@ class Control:
         worker = Worker("command", lambda: answer.append(self._carried_out(command)), again=False)
         with self._lock:
             self._commands = {running for running in self._commands if not running.ended.is_set()}
-            if self._closed or len(self._commands) >= _COMMANDS:
-                return {"problem": "the lab is ending" if self._closed else "too much at once; ask again"}
+            if len(self._commands) >= _COMMANDS:
+                return {"problem": "too much at once; ask again"}
             self._commands.add(worker)
             worker.start()
         while not worker.ended.wait(_BEAT_SECONDS):

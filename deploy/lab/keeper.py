@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import os
 import sys
 import threading
 import time
@@ -39,9 +40,11 @@ from deploy.topology.mistakes import Source
 STAY: Final = b"stay\n"
 TOPOLOGY: Final = "topology.yaml"
 _ORDER_BYTES: Final = 16 << 20
+_STDIN, _STDOUT = 0, 1
+# Who breaks a lab wants to see it: results become final after a few seconds, not after a quarter of a minute.
+_WATCHED: Final = {"window": "2s", "settle": "4s", "ttl": "8s"}
 _WATCH_SECONDS: Final = 1.0
-_LAST_COMMANDS_SECONDS: Final = 10.0
-_log: Final = logging.getLogger("inflight.lab")
+_log: Final = logging.getLogger("inflight.keeper")
 
 
 class Order(BaseModel):
@@ -61,13 +64,18 @@ class Caller:
     def __init__(self, stopping: threading.Event) -> None:
         self._stopping = stopping
 
+    def order(self) -> bytes:
+        """Return what it wants, empty when it is gone already."""
+        return sys.stdin.buffer.readline(_ORDER_BYTES)
+
+    # Without Python's buffers: a thread that waits in one of them would keep this process from ending.
+
     def tell(self, **what: Any) -> None:
-        with contextlib.suppress(OSError, ValueError):  # it is gone, which `wait` has noticed
-            sys.stdout.write(json.dumps(what) + "\n")
-            sys.stdout.flush()
+        with contextlib.suppress(OSError):  # it is gone, which `wait` has noticed
+            os.write(_STDOUT, json.dumps(what).encode() + b"\n")
 
     def wait(self) -> None:
-        if sys.stdin.buffer.readline(len(STAY)) != STAY:
+        if os.read(_STDIN, len(STAY)) != STAY:
             self._stopping.set()
 
 
@@ -101,10 +109,12 @@ class Keeper:
             topology,
             wiring=wirings.made(order.wiring, supervisor),
             stand_ins=order.stand_ins,
+            kafka=order.kafka,
         )
         self._parts = Parts(self._lab, supervisor)
         self._faults: dict[str, dict[str, dict[str, Any]]] = {}  # by link and verb
         self._lock = threading.Lock()
+        self._writing = threading.Lock()
 
     def keep(self) -> None:
         """Start the lab, keep it until asked to end, and end it."""
@@ -117,29 +127,34 @@ class Keeper:
             while not self._stopping.wait(_WATCH_SECONDS):
                 for ended in self._parts.ended_since():
                     _log.warning("%s", ended)
+                if not (folder / records.FILE).exists():
+                    _log.error("%s was removed: nobody can find this lab, so it ends", folder / records.FILE)
+                    break
         finally:
+            self._stopping.set()
             self._state = "ending"
-            with contextlib.suppress(OSError):
-                records.write(folder, self._record())
-            control.close(_LAST_COMMANDS_SECONDS)
+            if folder.exists():
+                self._write_record()
             self._supervisor.end_processes()
+            control.close()
             client.clear(folder)
 
     def _start(self) -> None:
         folder = self._order.folder
-        records.write(folder, self._record())
+        records.write(folder, self._record())  # a folder that cannot be written to is no place for a lab
         (folder / TOPOLOGY).write_text(yaml.safe_dump(self._order.document, sort_keys=False))
         self._lab.start()
         self._caller.tell(say="all are ready; waiting until they reach each other")
         self._lab.wait_connected()
         config = {
             **self._lab.config(),
+            "defaults": _WATCHED,
             "state": str(folder / "monitor"),
             "export": {"listen": f"{LOOPBACK}:{free_port()}"},
         }
         (folder / client.CONFIG).write_text(yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
         self._state = "up"
-        records.write(folder, self._record())
+        self._write_record()
         self._caller.tell(ready=True)
 
     def _record(self) -> Record:
@@ -172,16 +187,24 @@ class Keeper:
             answer = self._lab.tell(command)
         if "link" in command:
             self._note_fault(str(command["link"]), command)
+        self._write_record()
+        return answer
+
+    def _write_record(self) -> None:
         try:
-            records.write(self._order.folder, self._record())
+            with self._writing:
+                records.write(self._order.folder, self._record())
         except OSError as error:
             _log.warning("cannot write %s, which is as before: %s", records.FILE, error)
-        return answer
 
     def _note_fault(self, link: str, command: Mapping[str, Any]) -> None:
         with self._lock:
             if command["do"] == "clear":
-                self._faults.pop(link, None)
+                kinds = self._faults.get(link, {})
+                for kind in [command["fault"]] if "fault" in command else [*kinds]:
+                    kinds.pop(kind, None)
+                if not kinds:
+                    self._faults.pop(link, None)
             else:
                 told = {key: value for key, value in command.items() if key != "link"}
                 self._faults.setdefault(link, {})[told["do"]] = told
@@ -192,9 +215,13 @@ def main() -> None:
     stopping = threading.Event()
     stop_on_signals(stopping)
     caller = Caller(stopping)
-    order = Order.model_validate_json(sys.stdin.buffer.readline(_ORDER_BYTES))
+    asked = caller.order()
+    if not asked:
+        return
+    order = Order.model_validate_json(asked)
     Worker("caller", caller.wait, again=False).start()
-    logging.getLogger("inflight.embedded").addHandler(_Told(caller))
+    for part in ("inflight.embedded", "inflight.lab"):
+        logging.getLogger(part).addHandler(_Told(caller))
     try:
         with Supervisor(order.folder, stopping=stopping.is_set) as supervisor:
             Keeper(order, supervisor, caller, stopping).keep()

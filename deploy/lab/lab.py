@@ -17,25 +17,33 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from functools import partial
 from typing import Any, Final
 
-from collectors.router.topology import pair
+from collectors.router.topology import EXPECT_SEPARATOR, pair
 from deploy.embedded.programs.artemis import Artemis
 from deploy.embedded.programs.kafka import Kafka
+from deploy.embedded.supervise.ports import LOOPBACK
 from deploy.embedded.supervise.service import Service
 from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.errors import Problem
 from deploy.lab import connected, local, monitor
 from deploy.lab.brokers import broker
 from deploy.lab.routers import RealRouter, Router, StandIn
-from deploy.lab.wiring import Direct, Wiring
+from deploy.lab.wiring import CLIENTS, Direct, Wiring
 from deploy.topology.form import Topology
 from deploy.topology.programs import PROGRAMS
 
 KAFKA: Final = "kafka"
 PREFIX: Final = "inflight"
+
+
+def _start(part: Service) -> None:
+    if not part.alive:
+        part.start()
+
+
 PART_VERBS: Final[Mapping[str, Callable[[Service], object]]] = {
     "kill": Service.kill,
     "stop": Service.stop,
-    "start": Service.start,
+    "start": _start,
     "restart": Service.restart,
     "pause": Service.pause,
     "resume": Service.resume,
@@ -77,7 +85,10 @@ class Lab:
         self._kafka = Kafka(supervisor, folder=f"parts/{KAFKA}") if kafka else None
         if self._kafka is not None:
             self.parts[KAFKA] = self._kafka
-        self.links = frozenset(pair(one, other).id for one, other, _ in self.plan.links())
+        self.links = frozenset(
+            [pair(one, other).id for one, other, _ in self.plan.links()]
+            + [f"{CLIENTS}{EXPECT_SEPARATOR}{part}" for part in self.wiring.clients]
+        )
         self._is_wired = False
 
     @property
@@ -94,30 +105,31 @@ class Lab:
             self.wiring.start()
             self._is_wired = True
         parts = [self.parts[name] for name in names or self.parts]
-        starting = [part for part in parts if not part.alive]
-        if not starting:
-            return
-        with ThreadPoolExecutor(len(starting)) as pool:
-            for started in wait(
-                [pool.submit(self._start, part) for part in starting], return_when=FIRST_EXCEPTION
-            ).done:
+        pool = ThreadPoolExecutor(len(parts))
+        try:
+            starting = [pool.submit(self._start, part) for part in parts]
+            for started in wait(starting, return_when=FIRST_EXCEPTION).done:
                 started.result()
+        finally:
+            pool.shutdown(wait=False)  # where one fails, the others end with the supervisor
 
     def _start(self, part: Service) -> None:
-        part.start()
+        _start(part)
         if part is self._kafka:
             self._kafka.make_topics(PREFIX)
 
     def wait_connected(self, seconds: float = _CONNECT_SECONDS) -> None:
-        """Return when each router reaches every other one of its mesh, and its links to brokers are active.
+        """Return when each router reaches every other one of its mesh, and all links are there.
 
         Raises Problem, saying who waits for whom, if that takes longer; Interrupted if asked to stop.
         """
-        connected.wait_connected(self.routers, self.plan.meshes, seconds, self._supervisor.stopping)
+        connected.wait_connected(self.plan, self.routers, seconds, self._supervisor.stopping)
 
     def config(self) -> dict[str, Any]:
         """Return a config of Inflight for this lab, with the paths of the topology."""
         made = monitor.config(self.plan, self.routers, self.brokers)
+        for part, port in self.wiring.clients.items():
+            made["endpoints"][part]["url"] = f"amqp://{LOOPBACK}:{port}"
         if self._kafka is not None:
             made["kafka"] = {"servers": [self._kafka.bootstrap], "prefix": PREFIX}
         return made
@@ -131,7 +143,7 @@ class Lab:
                 raise Problem(f"{verb}: name a `part`, one of {', '.join(self.parts)}")
             PART_VERBS[verb](self.parts[name])
             return {}
-        if verb in self.wiring.verbs:
+        if verb in self.wiring.verbs or "link" in command:
             if command.get("link") not in self.links:
                 raise Problem(f"{verb}: name a `link`, one of {', '.join(sorted(self.links))}")
             return self.wiring.tell(command)

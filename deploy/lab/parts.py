@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from deploy.embedded.supervise.process import Process
 from deploy.embedded.supervise.service import Service
@@ -16,15 +16,13 @@ from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.errors import Problem
 from deploy.jvm import artifacts
 from deploy.lab.lab import Lab
-from deploy.lab.record import Part, PartState, is_stopped
+from deploy.lab.record import Kind, Part, PartState, is_stopped
 from deploy.lab.routers import Router, StandIn
-
-Kind = Literal["router", "broker", "kafka"]
 
 # Those that take time. The others are done at once, and also to a part that is just being started.
 _ALONE: Final = {"start": "started", "stop": "stopped", "restart": "restarted"}
 _BEGINS: Final = ("start", "restart")
-_VERSION_SECONDS: Final = 10.0
+_VERSION_SECONDS: Final = 3.0
 _JVM_PARTS: Final[Mapping[Kind, tuple[str, str]]] = {
     "broker": ("Artemis", "artemis-server-"),
     "kafka": ("Kafka", "kafka-server-"),
@@ -42,10 +40,8 @@ class Parts:
     def now(self, *, starting: bool) -> tuple[Part, ...]:
         """Return all parts; one that does not run yet is being started while the lab is."""
         processes = self._processes()
-        return tuple(
-            self._part(name, service, processes.get(name), starting=starting)
-            for name, service in self._lab.parts.items()
-        )
+        names = dict.fromkeys([*self._lab.parts, *processes])
+        return tuple(self._part(name, processes.get(name), starting=starting) for name in names)
 
     def ended_since(self) -> Iterator[str]:
         """Yield what to tell of each part that has ended unasked since the last call."""
@@ -65,6 +61,8 @@ class Parts:
         with self._lock:
             if part in self._doing:
                 raise Problem(f"{part} is just being {_ALONE[self._doing[part]]}; ask again")
+            if verb == "start" and part in self._lab.parts and self._lab.parts[part].alive:
+                raise Problem(f"{part} runs already")
             self._doing[part] = verb
         try:
             yield
@@ -75,8 +73,8 @@ class Parts:
     def _processes(self) -> dict[str, Process]:
         return {process.spec.name: process for process in self._supervisor.processes}
 
-    def _part(self, name: str, service: Service, process: Process | None, *, starting: bool) -> Part:
-        kind = self._kind(name)
+    def _part(self, name: str, process: Process | None, *, starting: bool) -> Part:
+        kind, service = self._kind(name), self._lab.parts.get(name)
         return Part(
             name=name,
             kind=kind,
@@ -100,16 +98,20 @@ class Parts:
     def _kind(self, name: str) -> Kind:
         if name in self._lab.routers:
             return "router"
-        return "broker" if name in self._lab.brokers else "kafka"
+        if name in self._lab.brokers:
+            return "broker"
+        return "kafka" if name in self._lab.parts else "wiring"
 
 
-def _url(service: Service) -> str:
+def _url(service: Service | None) -> str:
     """Where clients connect, by the word that each kind of part has for it."""
     found = (getattr(service, word, None) for word in ("url", "amqp_url", "bootstrap"))
-    return next(str(url) for url in found if url)
+    return next((str(url) for url in found if url), "")
 
 
-def _runs(kind: Kind, service: Service) -> str:
+def _runs(kind: Kind, service: Service | None) -> str:
+    if service is None:
+        return "the lab's links"
     if isinstance(service, StandIn):
         return f"stand-in for {service.program.command}"
     if isinstance(service, Router):

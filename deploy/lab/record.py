@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -14,6 +14,7 @@ FILE: Final = "lab.json"
 _FILE_BYTES: Final = 1 << 20
 
 LabState = Literal["starting", "up", "ending"]
+Kind = Literal["router", "broker", "kafka", "wiring"]
 # `ended` unasked, or `down` because it was told to.
 PartState = Literal["starting", "up", "paused", "down", "ended"]
 
@@ -48,16 +49,25 @@ class ProcessId(_Element):
 
 
 class Part(_Element):
-    """A router, broker or Kafka. `runs` is its program with its version, or says that it is a stand-in."""
+    """A process. `runs` is its program with its version, or says that it is a stand-in.
+
+    Parts of the kind `wiring` are what the lab's links are made of; nobody connects to them.
+    """
 
     name: _Text
-    kind: Literal["router", "broker", "kafka"]
+    kind: Kind
     runs: _Text
-    url: _Text
+    url: _Text = ""
     jolokia: _Text | None = None
     pid: _Pid | None = None
     state: PartState = "starting"
     ended: _Text | None = None  # how, where nobody had asked for it
+
+    def seen(self, *, there: bool) -> Self:
+        """Return the part as its process tells it, where its keeper does not."""
+        if not there or self.pid is None:
+            return self.model_copy(update={"state": "down", "pid": None})
+        return self.model_copy(update={"state": "paused" if is_stopped(self.pid) else "up"})
 
 
 class Record(_Element):
@@ -71,7 +81,7 @@ class Record(_Element):
     wiring: _Text
     parts: tuple[Part, ...] = ()
     links: tuple[_Text, ...] = ()
-    faults: dict[_Text, tuple[dict[str, _Text | int | float | bool | None], ...]] = {}  # by link
+    faults: dict[str, tuple[dict[str, Any], ...]] = {}  # by link
 
 
 def write(folder: Path, record: Record) -> None:

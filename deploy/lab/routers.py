@@ -6,7 +6,7 @@ import shutil
 import sys
 from abc import abstractmethod
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from collectors.router import schema
 from deploy.embedded.supervise.process import ProcessSpec
@@ -18,7 +18,8 @@ from deploy.topology.outputs import monitor, router, stand_in
 from deploy.topology.plan import Plan
 from deploy.topology.programs import PROGRAMS
 
-_START_SECONDS = 60.0
+STAND_IN: Final = "stand-in"
+_START_SECONDS: Final = 60.0
 
 
 class Router(Service):
@@ -32,9 +33,6 @@ class Router(Service):
         self.mode = plan.routers[name].router.mode
         self.program = PROGRAMS[plan.topology.program]
         self.url = monitor.url(plan, name)
-        # Of each one into the broker and one out of it.
-        self.auto_links = 2 * len(plan.routers[name].auto_links)
-        self.link_routes = 2 * len(plan.routers[name].link_routes)
         self.flavour = schema.FLAVOURS[self.program.stand_in]
         self._directory = supervisor.directory(f"parts/{name}", fresh=True)
 
@@ -83,7 +81,7 @@ class RealRouter(Router):
 class StandIn(Router):
     """A stand-in; faults are told through the socket `control`."""
 
-    kind = "stand-in"
+    kind = STAND_IN
     receive_suffix = ""  # it has phases, whomever it speaks like
 
     def __init__(self, supervisor: Supervisor, plan: Plan, name: str) -> None:
@@ -101,3 +99,8 @@ class StandIn(Router):
 
     def _argv(self) -> list[str | Path]:
         return [sys.executable, "-m", "deploy.standin", *self._arguments, "--control", self.control]
+
+
+def program_on_path() -> str | None:
+    """Return the first router program that is on the PATH, or None."""
+    return next((name for name, program in PROGRAMS.items() if shutil.which(program.command)), None)

@@ -29,7 +29,8 @@ def lines(record: Record, condition: Condition, now_ns: int) -> Iterator[str]:
 
 def next_steps(lab: LabRecord) -> Iterator[str]:
     """What to type to measure on the lab, to break it and to end it."""
-    victim = next((part.name for part in lab.record.parts if part.kind == "router"), "")
+    routers = [part.name for part in lab.record.parts if part.kind == "router"]
+    victim = routers[len(routers) // 2]
     steps = {
         f"inflight run -c {lab.config_file}": "measure on it",
         f"inflight status -c {lab.config_file}": "what its routers say",
@@ -41,9 +42,20 @@ def next_steps(lab: LabRecord) -> Iterator[str]:
         yield f"  {step:<{width}}  # {why}"
 
 
+def counted(routers: int, brokers: int, *, kafka: bool) -> str:
+    """Return `5 routers, 1 broker, Kafka`."""
+    return ", ".join(
+        [
+            count(routers, "router"),
+            *([count(brokers, "broker")] if brokers else []),
+            *(["Kafka"] if kafka else []),
+        ]
+    )
+
+
 def _rows(record: Record) -> Iterator[list[str]]:
     for part in record.parts:
-        yield [part.name, part.state, part.runs, part.url, str(part.pid or "–")]
+        yield [part.name, part.state, part.runs, part.url or "–", str(part.pid or "–")]
         if part.jolokia is not None:
             yield ["", "", "", part.jolokia, ""]
 
@@ -52,9 +64,7 @@ def _kinds(record: Record) -> str:
     def number(kind: str) -> int:
         return sum(part.kind == kind for part in record.parts)
 
-    kafka = ["Kafka"] if number("kafka") else []
-    brokers = [count(number("broker"), "broker")] if number("broker") else []
-    return ", ".join([count(number("router"), "router"), *brokers, *kafka])
+    return counted(number("router"), number("broker"), kafka=number("kafka") > 0)
 
 
 def wrong(condition: Condition, record: Record) -> bool:

@@ -35,14 +35,18 @@ class GivenUp(Exception):  # noqa: N818 -- no error: somebody asked for it
     """The start was interrupted, and taken back."""
 
 
+def prepare(order: Order) -> None:
+    """Raise Problem where there is such a lab already; fetch what it needs, and show that."""
+    _refuse_if_there(order)
+    if order.kafka or order.document.get("brokers"):
+        artifacts.ensure()
+
+
 def up(order: Order, say: Callable[[str], None], stopping: threading.Event) -> LabRecord:
     """Return when the lab is up; raises Problem if it will not be, GivenUp when `stopping` is set before.
 
     In both cases nothing of it runs any more.
     """
-    _refuse_if_there(order)
-    if order.kafka or order.document.get("brokers"):
-        artifacts.ensure()  # here, where what is fetched can be shown
     new = not order.folder.exists()
     try:
         keeper = _Keeper(private_folder(order.folder) / client.KEEPER_LOG)
@@ -55,7 +59,7 @@ def up(order: Order, say: Callable[[str], None], stopping: threading.Event) -> L
         if new and isinstance(error, GivenUp) and not (order.folder / records.FILE).exists():
             shutil.rmtree(order.folder, ignore_errors=True)
         raise
-    lab = client.at(order.folder)
+    lab = client.at(client.LABS / order.name)  # as people name it
     if lab is None:
         raise Problem(f"the lab {order.name} was ended as soon as it was up; see {keeper.log}")
     return lab
@@ -108,14 +112,16 @@ class _Keeper:
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(_END_SECONDS)
+        if client.wait_until(self._no_help, _END_SECONDS) and self._process.poll() is not None:
             return
         lab = client.at(folder)
         if lab is not None and lab.record.keeper.pid == self._process.pid:
             lab.end(kill=True)
         self._process.kill()
         self._process.wait()
+
+    def _no_help(self) -> bool:
+        return self._process.poll() is not None or records.is_stopped(self._process.pid)
 
     def _send(self, data: bytes) -> None:
         if self._process.stdin is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from deploy.embedded.supervise.ports import LOOPBACK, free_port
 from deploy.errors import Problem
@@ -12,6 +12,7 @@ from deploy.topology import plan
 from deploy.topology.form import Topology
 from deploy.topology.plan import Plan
 
+CLIENTS: Final = "clients"  # as the end of a link: whoever is no part of the lab
 Argv = Sequence[str | Path]
 
 
@@ -23,6 +24,7 @@ class Wiring(Protocol):
     """
 
     verbs: frozenset[str]
+    clients: Mapping[str, int]  # by part: the port before its own, at the end of the link `clients--PART`
 
     def place(self, topology: Topology) -> Plan:
         """Return a plan whose addresses and ports are those of this machine, also the ports of connectors."""
@@ -40,6 +42,7 @@ class Direct:
     """All parts on the loopback address, each on free ports; a connector leads right to its listener."""
 
     verbs: frozenset[str] = frozenset()
+    clients: Mapping[str, int] = {}
 
     def place(self, topology: Topology) -> Plan:
         return plan.make(topology.placed(lambda _part: LOOPBACK), lambda _address, _role: free_port())

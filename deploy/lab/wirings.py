@@ -7,10 +7,12 @@ from typing import Final
 
 from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.lab.namespaces.namespaces import Namespaces
+from deploy.lab.relay.wiring import Relayed
 from deploy.lab.wiring import Direct, Wiring
 
 WIRINGS: Final[dict[str, Callable[[Supervisor], Wiring]]] = {
     "direct": lambda _supervisor: Direct(),
+    "relay": Relayed,
     "namespaces": Namespaces,
 }
 DEFAULT: Final = "direct"

@@ -15,6 +15,7 @@ from collectors.broker.schema import Product
 from collectors.config import paths
 from collectors.config.model import Broker, Config
 from collectors.polling.errors import PollError
+from collectors.process import wall_clock
 from deploy.live_check import fixes
 from deploy.live_check.result import Checked, failed, passed
 
@@ -68,7 +69,7 @@ def _clock(what: str, reply: dict[str, Any]) -> Checked:
     there = reply.get("timestamp")
     if type(there) is not int or not 0 <= there < 1 << 62:
         return passed(f"{what}: clock", "not told")
-    off = there - time.time()
+    off = there - wall_clock.now_ns() / 1e9
     # It is told in whole seconds.
     if abs(off) > _CLOCK_SECONDS:
         return failed(f"{what}: clock", f"{off:+.0f} s against this machine's", fixes.CLOCK)

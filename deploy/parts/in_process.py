@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Callable
 from typing import Final
 
@@ -13,6 +12,7 @@ from collectors.config.paths import default_rules, resolve
 from collectors.contract.telemetry import BadTelemetry, Telemetry, decode
 from collectors.contract.topics import BROKER, ROUTER, Topic
 from collectors.contract.window_rows import decode_live, decode_window, encode
+from collectors.process import wall_clock
 from collectors.process.worker import Worker
 from streaming.accounting import Accountant
 from streaming.exporter import Exporter
@@ -47,7 +47,7 @@ class InProcessAccounting:
     def take(self, record: bytes, key: str) -> None:
         """Count a record of a probe; its rows are shown when this returns."""
         with self._lock:
-            fed = self._accountant.feed(record, time.time_ns(), key)
+            fed = self._accountant.feed(record, wall_clock.now_ns(), key)
             if fed.dead_letter is not None:
                 _log.error("path %s: a record of this process is refused: %s", key, fed.dead_letter)
         for row in fed.rows:
@@ -80,7 +80,7 @@ class InProcessAccounting:
             with self._lock:
                 found = self._accountant.live()
                 self._accountant.tidy()
-                self._accountant.forget(time.time_ns() - _FORGET_NS)
+                self._accountant.forget(wall_clock.now_ns() - _FORGET_NS)
             for row in found:
                 self._exporter.apply_live(decode_live(encode(row)))
         except Exception:  # noqa: BLE001 -- a row that cannot be shown must not end the others

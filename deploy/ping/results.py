@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from typing import Any, Final
 
@@ -13,6 +12,7 @@ from collectors.config.paths import Path
 from collectors.contract.record_codec import decode
 from collectors.contract.records import SECOND_NS, Received, Record
 from collectors.contract.window_rows import CLASSES, Latency, LiveRow, WindowRow, decode_window
+from collectors.process import wall_clock
 from deploy.ping.figures import Latencies, merged, percentiles_of
 from streaming.accounting import PathState
 from streaming.histogram import Histogram
@@ -45,7 +45,7 @@ class PingResults:
 
     def take(self, data: bytes, key: str) -> None:  # noqa: ARG002 -- there is one path
         record = decode(data)
-        self.rows += map(decode_window, self._state.apply(record, time.time_ns()))
+        self.rows += map(decode_window, self._state.apply(record, wall_clock.now_ns()))
         if self._state.rejection is not None:
             raise RuntimeError(f"the accounting refused a record of this probe: {self._state.rejection}")
         header = record.header

@@ -19,6 +19,7 @@ from collectors.contract import events, telemetry, topics, window_rows
 from collectors.kafka import batches
 from collectors.kafka.client import client_kwargs
 from collectors.kafka.connect import connect
+from collectors.process import wall_clock
 from collectors.process.trouble import Trouble
 from streaming.exporter.core import Exporter
 from streaming.exporter.state_file import DamagedState, Offsets, StateFile
@@ -197,7 +198,7 @@ class Consumer:
         if not new:
             return
         first, end = consumer.beginning_offsets(new), consumer.end_offsets(new)
-        self._since_ms = time.time_ns() // 1_000_000 - LOOK_BACK_MS
+        self._since_ms = wall_clock.now_ns() // 1_000_000 - LOOK_BACK_MS
         consumer.assign(list(known | there))
         for partition in new:
             start = max(first[partition], end[partition] - LOOK_BACK_RECORDS)

@@ -18,6 +18,7 @@ from collectors.contract.events import Event
 from collectors.contract.telemetry import Telemetry
 from collectors.contract.window_rows import LiveRow, Named, WindowRow
 from collectors.http.metric_factory import counter, head, histogram, line_form, quote
+from collectors.process import wall_clock
 from streaming.accounting.bounds import AHEAD_NS
 from streaming.exporter import metrics_text, row_checks
 from streaming.exporter.memory_bounds import Full, MemoryBound
@@ -51,7 +52,7 @@ class Exporter:
     """Takes rows and events in the order of their topics; any thread may render at the same time."""
 
     def __init__(
-        self, config: Config, registry: CollectorRegistry, now_ns: Callable[[], int] = time.time_ns
+        self, config: Config, registry: CollectorRegistry, now_ns: Callable[[], int] = wall_clock.now_ns
     ) -> None:
         self.config: Final = config
         self.now_ns: Final = now_ns

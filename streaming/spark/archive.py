@@ -7,7 +7,6 @@ DIR/daily/date=2026-01-31/part-….parquet     a finished day: each row once, so
 from __future__ import annotations
 
 import logging
-import time
 from datetime import UTC, datetime
 from threading import Event
 from typing import Final
@@ -18,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from collectors.process import wall_clock
 from streaming.accounting.bounds import AHEAD_NS
 from streaming.archive.layout import COLUMNS, DAILY, IDENTITY, LANDING
 from streaming.spark.checkpoint import hadoop
@@ -68,7 +68,8 @@ def keep_compact(archive: str, spark: SparkSession, stopping: Event) -> None:
     """Compact finished days, now and then, until `stopping` is set; failures are told and tried again."""
     while not stopping.wait(_COMPACT_SECONDS):
         # Revisions come for a quarter of an hour; what comes later still is taken in by the next round.
-        finished = datetime.fromtimestamp(time.time() - _FINISHED_SECONDS, UTC).strftime("%Y-%m-%d")
+        before = wall_clock.now_ns() / 1e9 - _FINISHED_SECONDS
+        finished = datetime.fromtimestamp(before, UTC).strftime("%Y-%m-%d")
         try:
             for date in compact(spark, archive, finished):
                 _log.info("compacted %s of the archive", date)
@@ -124,7 +125,7 @@ def _exists(spark: SparkSession, place: str) -> bool:
 
 def _files(spark: SparkSession, folder: str, settled_ms: int) -> list[str]:
     files, path = hadoop(spark, folder)
-    newest_ms = time.time() * 1e3 - settled_ms
+    newest_ms = wall_clock.now_ns() / 1e6 - settled_ms
     found = (status for status in files.listStatus(path) if status.getModificationTime() <= newest_ms)
     paths = (status.getPath() for status in found)
     return sorted(str(place) for place in paths if place.getName().endswith(".parquet"))

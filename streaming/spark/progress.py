@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, get_args
 
@@ -19,6 +18,7 @@ from pyspark.sql.streaming.listener import (
 )
 
 from collectors.http.metric_factory import counter, gauge, histogram
+from collectors.process import wall_clock
 from streaming.accounting.bounds import Reason
 from streaming.shard.outputs import NEWEST
 from streaming.spark.detour import REASON as INFLATED
@@ -44,8 +44,8 @@ IGNORED: Final = ("repeats", "warmup", "before_start", "beyond_horizon")
 class Progress:
     """The metrics of all queries of this process; `apply` takes Spark's report of each batch."""
 
-    def __init__(self, registry: CollectorRegistry, now: Callable[[], float] = time.time) -> None:
-        self._now = now
+    def __init__(self, registry: CollectorRegistry, now_ns: Callable[[], int] = wall_clock.now_ns) -> None:
+        self._now_ns = now_ns
         self._lock = threading.Lock()
         self.batches: dict[str, int] = {}  # finished by query, in this process
         self.turns: dict[str, int] = {}  # the same, and triggers that found nothing new
@@ -93,7 +93,7 @@ class Progress:
         with self._lock:
             self.turns[query] = self.turns.get(query, 0) + 1
         self._lag.labels(query).set(0)
-        self._last.labels(query).set(self._now())
+        self._last.labels(query).set(self._now_ns() / 1e9)
 
     def apply(self, progress: Mapping[str, Any]) -> None:
         """Take in Spark's report of a batch."""
@@ -118,9 +118,9 @@ class Progress:
             self._count_lost(query, sources, rows)
         newest_ms = max((number for name, number in numbers if name == NEWEST), default=None)
         behind = any(_between(each["endOffset"], each.get("latestOffset")) > 0 for each in sources)
-        lag = self._now() - newest_ms / 1e3 if behind and newest_ms is not None else 0.0
+        lag = self._now_ns() / 1e9 - newest_ms / 1e3 if behind and newest_ms is not None else 0.0
         self._lag.labels(query).set(max(0.0, lag))
-        self._last.labels(query).set(self._now())
+        self._last.labels(query).set(self._now_ns() / 1e9)
 
     def _count_lost(self, query: str, sources: Iterable[Mapping[str, Any]], rows: int) -> None:
         """Count what a batch was to read, and did not find."""

@@ -45,9 +45,11 @@ from collectors.router.client import ManagementClient
 from collectors.router.exchange import poll_once
 from collectors.router.mesh import MeshState
 from collectors.router.schema import DISPATCH, Flavour
-from deploy.embedded.network import Network
+from deploy.demo.config import topology
 from deploy.embedded.programs.artemis import Artemis
 from deploy.embedded.supervise.supervisor import Supervisor
+from deploy.lab.lab import Lab
+from deploy.topology import form
 
 ROUTERS, LINKS, QUEUES = 200, 100, 2_000
 ROUNDS = 3
@@ -57,8 +59,12 @@ POLLS = 6  # in which each router has been asked once for what hardly changes
 def run() -> dict[str, float]:
     found = _mesh()
     with tempfile.TemporaryDirectory() as directory, Supervisor(Path(directory)) as supervisor:
-        network = Network(supervisor, kafka=False, artemis=_artemis(supervisor)).start()
-        artemis, router = network.artemis, network.routers["A"]
+        queues = tuple(f"bench.{number:04}" for number in range(QUEUES))
+        many = topology().model_copy(update={"brokers": {"artemis": form.Broker(queues=queues)}})
+        lab = Lab(supervisor, many)
+        lab.start()
+        lab.wait_connected()
+        artemis, router = lab.brokers["artemis"], lab.routers["A"]
         found |= _broker(artemis)
         found |= _watched(artemis, router)
     return found
@@ -194,11 +200,6 @@ def _one_by_one(url: str) -> float:
 
 
 # -- a broker
-
-
-def _artemis(supervisor: Supervisor) -> Artemis:
-    names = ("inflight.orders", *(f"bench.{number:04}" for number in range(QUEUES)))
-    return Artemis(supervisor, queues=names).start()
 
 
 def _config(artemis: Artemis, queues: str = "bench.*", limit: int = 10 * QUEUES) -> Broker:

@@ -12,8 +12,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from deploy.demo import audit
 from deploy.demo.stack import Stack
 from deploy.embedded import http
-from deploy.embedded.programs.stand_in import StandIn
 from deploy.embedded.supervise.supervisor import Supervisor
+from deploy.lab.lab import PREFIX
+from deploy.lab.routers import StandIn
 
 pytestmark = pytest.mark.e2e
 
@@ -29,7 +30,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     with Supervisor(tmp_path_factory.mktemp("end-to-end")) as supervisor:
         stack = Stack(supervisor, lambda _: None, stand_ins=True, counts=COUNTS)
         stack.start_network()
-        middle = stack.network.routers["B"]
+        middle = stack.lab.routers["B"]
         assert isinstance(middle, StandIn)
         rule = {
             "kind": "drop",
@@ -71,7 +72,7 @@ def test_what_the_network_dropped_is_lost_and_nothing_else(stack: Stack) -> None
 
 def test_the_books_of_both_topics_agree(stack: Stack) -> None:
     """Ledgers and final rows, read from Kafka by themselves, hold the same numbers."""
-    found = audit.read(stack.network.kafka.bootstrap, stack.network.prefix)
+    found = audit.read(stack.lab.kafka.bootstrap, PREFIX)
     assert {path: totals.ledger_sent for path, totals in found.paths.items()} == SENT
     assert {path: totals.sent for path, totals in found.paths.items()} == SENT
     assert sum(totals.unaccounted for totals in found.paths.values()) == 0

@@ -23,16 +23,15 @@ from deploy.live_check.result import Checked
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from deploy.embedded.network import Network
     from deploy.embedded.programs.artemis import Artemis
+    from deploy.lab.lab import Lab
 
 
-def config_of(network: Network, **changes: Any) -> dict[str, Any]:
-    config = network.config()
-    queue = network.queues[0]
+def config_of(lab: Lab, **changes: Any) -> dict[str, Any]:
+    config = lab.config()
     config["paths"] = {
         "a-c": {"from": "A", "to": "C", "address": "inflight/a-c"},
-        "orders": {"from": "A", "to": "C", "address": queue, "via": network.artemis.name, "settle": "60s"},
+        "orders": {"from": "A", "to": "C", "address": "inflight.store", "via": "store", "settle": "60s"},
         "news": {"from": "C", "to": ["A", "B"], "address": "multicast/inflight", "presettled": True},
     }
     config["defaults"] = {"horizon": "30m"}
@@ -48,7 +47,7 @@ def failures(found: list[Checked]) -> dict[str, Checked]:
 
 
 @pytest.mark.e2e
-def test_all_is_well(router_line: Network, tmp_path: Path) -> None:
+def test_all_is_well(router_line: Lab, tmp_path: Path) -> None:
     """Each mesh URL, broker, end point and path is told as good, and the exit status is 0."""
     file = tmp_path / "inflight.yaml"
     file.write_text(yaml.safe_dump(config_of(router_line)))
@@ -62,12 +61,12 @@ def test_all_is_well(router_line: Network, tmp_path: Path) -> None:
 
 
 @pytest.mark.e2e
-def test_each_failure_has_its_fix(router_line: Network) -> None:
+def test_each_failure_has_its_fix(router_line: Lab) -> None:
     """What is wrong, and lines to paste: a dead URL, a missing Origin, a link that is not as expected."""
     config = config_of(router_line)
     config["endpoints"]["C"]["url"] = "amqp://127.0.0.1:1"
-    config["meshes"]["demo"]["expect"] = ["A.stand-in--C.stand-in"]
-    broker = config["brokers"][router_line.artemis.name]
+    config["meshes"]["line"]["expect"] = ["A.stand-in--C.stand-in"]
+    broker = config["brokers"]["store"]
     del broker["origin"]
     found = failures(list(run_checks(parsed(config))))
     endpoint = found["endpoint C at amqp://127.0.0.1:1"]
@@ -81,12 +80,12 @@ def test_each_failure_has_its_fix(router_line: Network) -> None:
 
 
 @pytest.mark.e2e
-def test_a_path_that_leads_nowhere(router_line: Network) -> None:
+def test_a_path_that_leads_nowhere(router_line: Lab) -> None:
     """Nobody gives credit: told with the queue's way through the routers where there should be one."""
     config = config_of(router_line)
     queue = {"from": "A", "to": "B", "address": "no.such.queue", "receive_address": "elsewhere"}
     config["paths"] = {
-        "nowhere": {**queue, "via": router_line.artemis.name, "settle": "60s"},
+        "nowhere": {**queue, "via": "store", "settle": "60s"},
     }
     (failed,) = failures(list(check_paths(parsed(config)))).values()
     assert failed.text == "nobody gave credit for sending within 5 s"
@@ -121,7 +120,7 @@ def test_each_target_of_a_fan_out_gets_each_message(artemis: Artemis, address: s
 
 
 @pytest.mark.e2e
-def test_a_fan_out_over_a_line_of_routers(router_line: Network) -> None:
+def test_a_fan_out_over_a_line_of_routers(router_line: Lab) -> None:
     """Right by a multicast address; by one whose nearest receiver gets all, the farther one is told."""
     config = config_of(router_line)
     flow = {"from": "A", "to": ["B", "C"]}

@@ -71,12 +71,12 @@ def junk(soaked: Soaked) -> None:
 
 
 FAULTS = (
-    Fault("router B killed, back after 8 s", "network", killed("router-B", 8)),
+    Fault("router B killed, back after 8 s", "network", killed("B", 8)),
     Fault("receivers stood still for 20 s", "receivers", stopped("receive", 20)),
     Fault("Kafka stood still for 45 s", "ours", stopped("kafka", 45)),
     Fault("senders stood still for 20 s", "ours", stopped("send", 20)),
     Fault("the job killed", "ours", killed("stream", 2)),
-    Fault("router B stood still for 15 s", "network", stopped("router-B", 15)),
+    Fault("router B stood still for 15 s", "network", stopped("B", 15)),
     Fault("junk in all topics", "ours", junk),
     Fault("receivers killed, back after 5 s", "receivers", killed("receive", 5)),
     Fault("senders killed, back after 5 s", "ours", killed("send", 5)),

@@ -26,14 +26,14 @@ from prometheus_client.parser import text_string_to_metric_families
 from rich.console import Console
 from rich.table import Table
 
-from deploy.demo.config import write_config
+from deploy.demo.config import topology, write_config
 from deploy.embedded import http
-from deploy.embedded.network import Network
 from deploy.embedded.supervise import orphans
 from deploy.embedded.supervise.ports import LOOPBACK, free_port
 from deploy.embedded.supervise.process import Process, ProcessSpec
 from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.errors import Problem
+from deploy.lab.lab import KAFKA, PREFIX, Lab
 
 _ROLES: Final = {"send": ("probe", "--send"), "receive": ("probe", "--receive")}
 _PARTS: Final = ("export", "collect", "stream", "receive", "send")
@@ -51,24 +51,25 @@ class Soaked:
     def __init__(self, supervisor: Supervisor) -> None:
         self._supervisor = supervisor
         self._listen = {name: f"{LOOPBACK}:{free_port()}" for name in _PARTS}
-        self.network = Network(supervisor)
-        self.prefix = self.network.prefix
+        self.lab = Lab(supervisor, topology(), kafka=True)
+        self.prefix = PREFIX
         self.settle_ns = 0
         self._config = Path()
 
     @property
     def bootstrap(self) -> str:
-        return self.network.kafka.bootstrap
+        return self.lab.kafka.bootstrap
 
     def begin(self) -> None:
-        self.network.start_kafka()
+        self.lab.start(KAFKA)
         folder = self._supervisor.directory("soak", fresh=True)
-        self._config = write_config(self.network, folder, self._listen["export"])
+        self._config = write_config(self.lab, folder, self._listen["export"])
         config = yaml.safe_load(self._config.read_text())
         config["defaults"]["settle"] = "8s"  # the messages' TTL: what arrives at all has arrived by then
         self.settle_ns = 8 * _audit.SECOND_NS
         self._config.write_text(yaml.safe_dump(config))
-        self.network.start()
+        self.lab.start()
+        self.lab.wait_connected()
         for name in _PARTS:
             self.start(name)
 
@@ -85,11 +86,9 @@ class Soaked:
 
     def start(self, name: str) -> None:
         """Start a part, for the first time or again."""
-        if name == "kafka":
-            self.network.kafka.start()
-        elif name.startswith("router-"):
-            self.network.routers[name.removeprefix("router-")].start()
-            self.network.wait_connected(60)
+        if name in self.lab.parts:
+            self.lab.start(name)
+            self.lab.wait_connected()
         else:
             self._supervisor.start(self._spec(name))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import time
 from collections import deque
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from collectors.contract.records import Clock
+from collectors.process import wall_clock
 
 STEP_NS: Final = 500_000_000  # a wall clock that is off by more ends all runs
 DRIFT_PPM: Final = 50  # how fast two clocks may drift apart between exchanges
@@ -18,9 +20,12 @@ _BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
 
 
 def boot_hash() -> int:
-    """Returns 64 bits that are the same in all processes of this boot; 0 where the system does not tell."""
+    """Returns 64 bits that are the same in all processes of this boot; 0 where the system does not tell.
+
+    Processes whose clock a file sets wrong have others, the same for those of one file.
+    """
     try:
-        text = _BOOT_ID.read_bytes().strip()
+        text = _BOOT_ID.read_bytes().strip() + os.fsencode(wall_clock.machine)
     except OSError:
         return 0
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
@@ -36,14 +41,14 @@ class RunClock:
 
     @classmethod
     def start(cls) -> RunClock:
-        return cls(time.time_ns() - time.monotonic_ns(), _suspended_ns(), boot_hash())
+        return cls(wall_clock.now_ns() - time.monotonic_ns(), _suspended_ns(), boot_hash())
 
     def now_ns(self) -> int:
         return self.epoch_ns + time.monotonic_ns()
 
     def step_ns(self) -> int:
         """Returns how far the wall clock has gone from this clock, or how long the machine was suspended."""
-        wall = time.time_ns() - self.now_ns()
+        wall = wall_clock.now_ns() - self.now_ns()
         asleep = _suspended_ns() - self.suspended_ns
         return max(wall, asleep, key=abs)
 

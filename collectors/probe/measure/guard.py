@@ -58,7 +58,9 @@ class RateCap:
         if not self._rate:
             return 1 << 30
         if self._at_ns is not None:
-            self._tokens = min(self._most, self._tokens + (now_ns - self._at_ns) * self._rate / 1e9)
+            # After a step back of the clock the runs that follow live a time again.
+            gone_ns = max(0, now_ns - self._at_ns)
+            self._tokens = min(self._most, self._tokens + gone_ns * self._rate / 1e9)
         self._at_ns = now_ns
         return int(self._tokens)
 

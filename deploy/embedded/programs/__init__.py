@@ -1,1 +1,1 @@
-"""The programs of an embedded network as services, and their configurations."""
+"""The programs as services, and their configurations."""

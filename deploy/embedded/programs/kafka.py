@@ -77,7 +77,7 @@ class Kafka(Service):
         settings: Mapping[str, object] | None = None,
     ) -> None:
         super().__init__(supervisor)
-        self._name = name
+        self.name = name
         self._port = port or free_port()
         self._security = security
         self._secure_port = free_port() if security else 0
@@ -151,7 +151,7 @@ class Kafka(Service):
         if not (self._directory / "data" / "meta.properties").exists():
             self._format()
         return ProcessSpec(
-            name=self._name,
+            name=self.name,
             argv=java.command("kafka", "kafka.Kafka", self._config, heap_mib=_HEAP_MIB),
             ready=self._ready,
             timeout_seconds=60,

@@ -22,6 +22,7 @@ class Service(ABC):
     def __init__(self, supervisor: Supervisor) -> None:
         self._supervisor = supervisor
         self._process: Process | None = None
+        self.name = type(self).__name__.lower()
         self.begun_by: Callable[[Argv], Argv] = lambda argv: argv  # a command line that starts the given one
 
     @classmethod
@@ -38,7 +39,7 @@ class Service(ABC):
     @property
     def process(self) -> Process:
         if self._process is None:
-            raise RuntimeError(f"{type(self).__name__} was not started")
+            raise RuntimeError(f"{self.name} was not started")
         return self._process
 
     @property
@@ -47,8 +48,11 @@ class Service(ABC):
 
     def start(self) -> Self:
         spec = self._spec()
-        self._process = self._supervisor.start(replace(spec, argv=self.begun_by(spec.argv)))
+        self._supervisor.start(replace(spec, argv=self.begun_by(spec.argv)), self._begun)
         return self
+
+    def _begun(self, process: Process) -> None:
+        self._process = process
 
     def stop(self) -> None:
         """End it in order; the data stay."""
@@ -74,5 +78,5 @@ class Service(ABC):
 
     def _running(self) -> Process:
         if self._process is None or not self._process.alive:
-            raise Problem(f"{type(self).__name__} does not run: start it first")
+            raise Problem(f"{self.name} does not run: start it first")
         return self._process

@@ -18,7 +18,7 @@ from typing import IO, Self
 
 from collectors.process.private_files import private_folder
 from deploy.embedded.supervise import orphans
-from deploy.embedded.supervise.process import Process, ProcessSpec
+from deploy.embedded.supervise.process import Interrupted, Process, ProcessSpec
 from deploy.errors import Problem
 
 log = logging.getLogger("inflight.embedded")
@@ -50,8 +50,10 @@ class Supervisor:
         self._lock = threading.Lock()
         self._lock_file: IO[str] | None = None
         self._reaper: subprocess.Popen[bytes] | None = None
+        self._is_ending = False
 
     def __enter__(self) -> Self:
+        self._is_ending = False
         private_folder(self.state_dir)
         self._lock_file = _take(self.state_dir / "lock")
         if ended := orphans.end_marked(f"{self.state_dir}//", grace_seconds=0):
@@ -89,14 +91,17 @@ class Supervisor:
     def log_path(self, name: str) -> Path:
         return self.state_dir / "logs" / f"{name}.log"
 
-    def start(self, spec: ProcessSpec) -> Process:
+    def start(self, spec: ProcessSpec, begun: Callable[[Process], None] = lambda _process: None) -> Process:
         """Start a process, return when it is ready. Raises Problem if it fails, Interrupted when stopping.
 
-        The log goes on over restarts within this supervisor.
+        `begun` is called with it before it is ready, so that it can be killed and stopped meanwhile. The log
+        goes on over restarts within this supervisor.
         """
         if self._reaper is None:
             raise RuntimeError("a Supervisor starts processes only inside its `with`")
         with self._lock:
+            if self._is_ending:  # other threads may still want to start something
+                raise Interrupted(spec.name)
             old = self._processes.get(spec.name)
             if old is not None and old.alive:
                 raise ValueError(f"a process named {spec.name} is running already, pid {old.pid}")
@@ -104,9 +109,10 @@ class Supervisor:
                 self.log_path(spec.name).unlink(missing_ok=True)
             process = Process(spec, log=self.log_path(spec.name), mark=self._mark)
             self._processes[spec.name] = process
+        begun(process)
         began = time.monotonic()
         try:
-            process.wait_ready(stopping=self.stopping)
+            process.wait_ready(stopping=lambda: self._is_ending or self.stopping())
         except BaseException:
             process.kill()
             raise
@@ -139,6 +145,8 @@ class Supervisor:
 
     def end_processes(self) -> None:
         """End all processes, the last started first, within about `stop_seconds`; keep the directory."""
+        with self._lock:
+            self._is_ending = True
         _stop_in_order(self.processes[::-1], self._stop_seconds)
         orphans.end_marked(self._mark, grace_seconds=0)
 

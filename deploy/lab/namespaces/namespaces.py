@@ -42,6 +42,7 @@ class Namespaces:
     """A namespace for each part, a veth pair for each link, and one from each part to this host."""
 
     verbs: frozenset[str] = frozenset({*FIELDS, CLEAR})
+    clients: Mapping[str, int] = {}
 
     def __init__(self, supervisor: Supervisor) -> None:
         self._supervisor = supervisor

@@ -6,7 +6,7 @@ what it does is done to bytes and connections, never to packets.
 faults     what can be done to a link, as a table: pure
 pace       when bytes go on: pure
 flow       one direction of a connection
-link       a link: its listeners, connections, faults
+link       a link: its listener, connections, faults
 control    how the process is told
 passages   a plan whose connectors lead through it: pure
 wiring     the wiring of a lab, and the process under its supervisor

@@ -1,51 +1,31 @@
-"""How a relay is told what to do: a JSON object a line over its Unix socket, as a stand-in is.
+"""How a relay is told what to do: commands of deploy.control_socket.
 
-{"do": "delay", "link": "A--B", "ms": 50}    -> {"ok": true}
-{"do": "clear", "link": "A--B"}              -> {"ok": true}; with "fault": "delay" only that one
-{"do": "list"}                               -> {"ok": true, "links": {"A--B": {"faults": {...}, ...}}}
+{"do": "delay", "link": "A--B", "ms": 50}    -> {"ok": {}} or {"problem": "..."}
+{"do": "clear", "link": "A--B"}              -> {"ok": {}}
+{"do": "list"}                               -> {"ok": {"A--B": {"faults": {...}, "connections": 1, ...}}}
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import socket
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
+from deploy.control_socket import LINE_BYTES, read_object
+from deploy.lab.relay.faults import FaultError
 from deploy.lab.relay.link import Link
-from deploy.standin.faults.control import LINE_BYTES, answer
-from deploy.standin.faults.kinds import FaultError
 
-
-def carry_out(links: Mapping[str, Link], command: dict[str, Any]) -> dict[str, Any]:
-    if command.get("do") == "list":
-        return {"links": {name: link.describe() for name, link in links.items()}}
-    link = links.get(str(command.get("link")))
-    if link is None:
-        raise FaultError(f"there is no link {command.get('link')!r}")
-    link.tell(command)
-    return {}
-
-
-@contextmanager
-def bound(path: Path) -> Iterator[socket.socket]:
-    path.unlink(missing_ok=True)
-    with socket.socket(socket.AF_UNIX) as sock:
-        sock.bind(str(path))
-        path.chmod(0o600)
-        yield sock
-    path.unlink(missing_ok=True)
+_log: Final = logging.getLogger("inflight.relay")
 
 
 async def serve(sock: socket.socket, links: Mapping[str, Link]) -> asyncio.Server:
     async def answer_all(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while line := await reader.readline():
-                told = answer(line, lambda command: carry_out(links, command))
-                writer.write(json.dumps(told).encode() + b"\n")
+                writer.write(json.dumps(_answer(line, links)).encode() + b"\n")
                 await writer.drain()
         except (OSError, ValueError):  # gone, or a line without end
             pass
@@ -53,3 +33,21 @@ async def serve(sock: socket.socket, links: Mapping[str, Link]) -> asyncio.Serve
             writer.close()
 
     return await asyncio.start_unix_server(answer_all, sock=sock, limit=LINE_BYTES)
+
+
+def _answer(line: bytes, links: Mapping[str, Link]) -> dict[str, Any]:
+    try:
+        return {"ok": _carry_out(read_object(line), links)}
+    except ValueError as error:
+        return {"problem": str(error)}
+
+
+def _carry_out(command: Mapping[str, Any], links: Mapping[str, Link]) -> dict[str, Any]:
+    if command.get("do") == "list":
+        return {name: link.describe() for name, link in links.items()}
+    link = links.get(str(command.get("link")))
+    if link is None:
+        raise FaultError(f"there is no link {command.get('link')!a}")
+    link.tell(command)
+    _log.info("told %s", json.dumps(command))
+    return {}

@@ -4,37 +4,40 @@ from __future__ import annotations
 
 import ipaddress
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from deploy.lab.relay.pace import Pace
-from deploy.standin.faults.kinds import Check, FaultError, one_of
 
+CLEAR: Final = "clear"
 _MS_NS: Final = 1_000_000
 _LAST_PORT: Final = 65_535
-_MOST_MS: Final = 600_000
-_MOST_BYTES_PER_SECOND: Final = 10**12
-DIRECTIONS: Final = ("to", "from")  # towards the second and the first name of the link
-BOTH: Final = "both"
 
 
-def _number(least: float, most: float) -> Check:
+class FaultError(ValueError):
+    """A command that cannot be carried out; the text says why."""
+
+
+Check = Callable[[str, Any], None]  # of a field's name and value; raises FaultError
+
+
+def _number(least: int, most: int) -> Check:
     def check(name: str, value: Any) -> None:
         known = isinstance(value, int | float) and not isinstance(value, bool)
         if not (known and math.isfinite(value) and least <= value <= most):
-            raise FaultError(f"{name} is a number from {least:g} to {most:g}, not {value!r}")
+            raise FaultError(f"{name} is a number from {least:,} to {most:,}, not {value!a}")
 
     return check
 
 
 def _place(name: str, value: Any) -> None:
     if not isinstance(value, str) or address(value) is None:
-        raise FaultError(f"{name} is IP:PORT, not {value!r}")
+        raise FaultError(f"{name} is IP:PORT, not {value!a}")
 
 
 def address(text: str) -> tuple[str, int] | None:
-    """Returns host and port of `IP:PORT`; names are not looked up, as that would stop all links."""
+    """Returns host and port of `IP:PORT`; names are not looked up, as that would hold up all links."""
     host, _, port = text.rpartition(":")
     try:
         ipaddress.ip_address(host.strip("[]"))
@@ -46,28 +49,27 @@ def address(text: str) -> tuple[str, int] | None:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of fault. Those with `resets` end the connections that there are, when they begin and end."""
-
     help: str
     needed: Mapping[str, Check] = field(default_factory=dict)
     optional: Mapping[str, Check] = field(default_factory=dict)
-    begin_resets: bool = False
+    one_way: bool = False  # it may have a direction
+    begin_resets: bool = False  # the connections that there are
     end_resets: bool = False
 
 
-_ONE_WAY: Final = {"direction": one_of(*DIRECTIONS, BOTH)}
 KINDS: Final = {
     "delay": Kind(
         "bytes come later, by ms give or take jitter_ms, in their order",
-        {"ms": _number(0, _MOST_MS)},
-        {"jitter_ms": _number(0, _MOST_MS), **_ONE_WAY},
+        {"ms": _number(0, 10_000)},
+        {"jitter_ms": _number(0, 10_000)},
+        one_way=True,
     ),
     "limit": Kind(
         "all connections of the link together pass so many bytes_per_second each way",
-        {"bytes_per_second": _number(1, _MOST_BYTES_PER_SECOND)},
-        _ONE_WAY,
+        {"bytes_per_second": _number(1_000, 1_000_000_000)},
+        one_way=True,
     ),
-    "stall": Kind("nothing passes, connections stay, and new ones hang", optional=_ONE_WAY),
+    "stall": Kind("nothing passes, connections stay, and new ones hang", one_way=True),
     "cut": Kind("connections are reset, and new ones at once", begin_resets=True),
     "move": Kind(
         "connections are reset, and what dials comes to another place",
@@ -78,25 +80,38 @@ KINDS: Final = {
 }
 
 
-def read(command: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def read(command: Mapping[str, Any], directions: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
     """Returns the kind of a command and its fields, all checked."""
-    kind = command.get("do")
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise FaultError(f"do is one of {', '.join(KINDS)}, not {kind!r}")
-    given = {name: value for name, value in command.items() if name not in {"do", "link"}}
-    checks = {**KINDS[kind].needed, **KINDS[kind].optional}
-    for name, value in given.items():
-        if name not in checks:
-            raise FaultError(f"{kind} has no {name}; it has {', '.join(checks) or 'no fields'}")
-        checks[name](name, value)
-    if missing := [name for name in KINDS[kind].needed if name not in given]:
-        raise FaultError(f"{kind} needs {' and '.join(missing)}")
-    return kind, given
+    name = command.get("do")
+    kind = KINDS.get(name) if isinstance(name, str) else None
+    if kind is None or not isinstance(name, str):
+        raise FaultError(f"do is one of {', '.join((*KINDS, CLEAR))}, not {name!a}")
+    checks = {**kind.needed, **kind.optional}
+    if kind.one_way:
+        checks["direction"] = _one_of(directions)
+    given = {key: value for key, value in command.items() if key not in {"do", "link"}}
+    for key, value in given.items():
+        if key not in checks:
+            raise FaultError(f"{name} has no {key}; it has {', '.join(checks) or 'no fields'}")
+        checks[key](key, value)
+    if missing := [key for key in kind.needed if key not in given]:
+        raise FaultError(f"{name} needs {' and '.join(missing)}")
+    if given.get("jitter_ms", 0) > given.get("ms", 0):
+        raise FaultError("jitter_ms must not be more than ms, since no byte can be early")
+    return name, given
+
+
+def _one_of(directions: tuple[str, ...]) -> Check:
+    def check(name: str, value: Any) -> None:
+        if value not in directions:
+            raise FaultError(f"{name} is {' or '.join(directions)}, or left out for both, not {value!a}")
+
+    return check
 
 
 def pace(faults: Mapping[str, Mapping[str, Any]], direction: str) -> Pace:
     """Returns what the faults of a link are to the bytes that go in one direction."""
-    here = {kind: f for kind, f in faults.items() if f.get("direction", BOTH) in {direction, BOTH}}
+    here = {kind: f for kind, f in faults.items() if f.get("direction", direction) == direction}
     delay, limit = here.get("delay", {}), here.get("limit", {})
     return Pace(
         delay_ns=int(delay.get("ms", 0) * _MS_NS),

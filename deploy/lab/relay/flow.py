@@ -51,8 +51,9 @@ class Way:
     def change(self, pace: Pace) -> None:
         if pace == self.pace:
             return
+        if pace.bytes_per_second != self.pace.bytes_per_second:
+            self.timetable.free_ns = 0
         self.timetable.pace = pace
-        self.timetable.free_ns = 0
         latest_ns = self.timetable.latest_ns(time.monotonic_ns())
         self._serve()
         for flow in list(self.flows):
@@ -95,6 +96,7 @@ class Flow:
         self._last_due_ns = 0
         self._reading = self._writing = self._in_line = self._heard_all = False
         self._timer: asyncio.TimerHandle | None = None
+        self._wake_ns: int | None = None
         way.flows.add(self)
         self._settle()
 
@@ -133,18 +135,28 @@ class Flow:
             else:
                 self._loop.remove_reader(self._source)
         now_ns = time.monotonic_ns()
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
         due_ns = self._waiting[0][0] if self._waiting and not self._way.pace.stalled else None
-        if due_ns is not None and due_ns > now_ns:
-            self._timer = self._loop.call_later((due_ns - now_ns) / 1e9, self._pass_on)
+        self._wake_at(due_ns if due_ns is not None and due_ns > now_ns else None, now_ns)
         if (wanted := due_ns is not None and due_ns <= now_ns) != self._writing:
             self._writing = wanted
             if wanted:
                 self._loop.add_writer(self._target, self._pass_on)
             else:
                 self._loop.remove_writer(self._target)
+
+    def _wake_at(self, due_ns: int | None, now_ns: int) -> None:
+        if due_ns == self._wake_ns:
+            return
+        self._wake_ns = due_ns
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if due_ns is not None:
+            self._timer = self._loop.call_later((due_ns - now_ns) / 1e9, self._woken)
+
+    def _woken(self) -> None:
+        self._timer = self._wake_ns = None
+        self._pass_on()
 
     def _readable(self) -> None:
         if self._way.free():

@@ -1,4 +1,4 @@
-"""A link: its listeners, the connections over it, and the faults in force."""
+"""A link: its listener, the connections over it, and the faults in force."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ import errno
 import logging
 import socket
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from deploy.lab.relay import faults
 from deploy.lab.relay.flow import End, Flow, Held, Way
-from deploy.standin.faults.kinds import FaultError
 
 _log: Final = logging.getLogger("inflight.relay")
 _RESET_ON_CLOSE: Final = struct.pack("ii", 1, 0)
@@ -25,88 +24,75 @@ _NO_FILES_SECONDS: Final = 1.0
 
 @dataclass(frozen=True)
 class Line:
-    """A port that leads to a place: a link has one for each listener that is dialled over it."""
+    """A port, where it leads, and the names of who dials and who is dialled."""
 
     listen: tuple[str, int]
     to: tuple[str, int]
-    direction: str  # what is dialled: `to` for the second name of the link, `from` for the first
+    dialler: str
+    dialled: str
 
 
 class Link:
-    def __init__(self, name: str, lines: Sequence[Line], loop: asyncio.AbstractEventLoop, held: Held) -> None:
-        self.name: Final = name
-        self.ways: Final = {direction: Way(loop, held) for direction in faults.DIRECTIONS}
+    def __init__(self, line: Line, loop: asyncio.AbstractEventLoop, held: Held) -> None:
+        there, back = f"{line.dialler}>{line.dialled}", f"{line.dialled}>{line.dialler}"
+        self._ways = {there: Way(loop, held), back: Way(loop, held)}
+        self._to = line.to
         self._faults: dict[str, Mapping[str, Any]] = {}
         self._connections: Final[set[_Connection]] = set()
-        self._loop = loop
-        self._listeners = [_Listener(line, loop, self._accepted) for line in lines]
+        self._listener = _Listener(line.listen, loop, self._accepted)
 
     def tell(self, command: Mapping[str, Any]) -> None:
         """Carry a command out; raises FaultError, and then nothing has changed."""
-        if command.get("do") == "clear":
-            self._clear(command.get("fault"))
+        if command.get("do") == faults.CLEAR:
+            reset = any(faults.KINDS[kind].end_resets for kind in self._faults)
+            self._faults = {}
         else:
-            kind, fields = faults.read(command)
+            kind, fields = faults.read(command, tuple(self._ways))
+            reset = faults.KINDS[kind].begin_resets
             self._faults[kind] = fields
-            self._changed(reset=faults.KINDS[kind].begin_resets)
+        if reset:
+            self._reset_all()
+        for direction, way in self._ways.items():
+            way.change(faults.pace(self._faults, direction))
+        # Connections over a stalled link wait in the backlog, unless it is cut: then they are reset.
+        self._listener.accept(wanted="stall" not in self._faults or "cut" in self._faults)
 
     def describe(self) -> dict[str, Any]:
         return {
             "faults": self._faults,
             "connections": len(self._connections),
-            "passed_bytes": {direction: way.passed_bytes for direction, way in self.ways.items()},
+            "passed_bytes": {direction: way.passed_bytes for direction, way in self._ways.items()},
         }
 
     def close(self) -> None:
-        for listener in self._listeners:
-            listener.close()
+        self._listener.close()
         self._reset_all()
-
-    def _clear(self, kind: Any) -> None:
-        if kind is not None and kind not in faults.KINDS:
-            raise FaultError(f"fault is one of {', '.join(faults.KINDS)}, not {kind!r}")
-        gone = [kind] if kind is not None else list(self._faults)
-        reset = any(faults.KINDS[k].end_resets for k in gone if self._faults.pop(k, None) is not None)
-        self._changed(reset=reset)
-
-    def _changed(self, *, reset: bool) -> None:
-        if reset:
-            self._reset_all()
-        for direction, way in self.ways.items():
-            way.change(faults.pace(self._faults, direction))
-        # Of a stalled link connections wait in the backlog, unless it is cut: then they are reset.
-        hanging = "stall" in self._faults and "cut" not in self._faults
-        for listener in self._listeners:
-            listener.accept(wanted=not hanging)
 
     def _reset_all(self) -> None:
         for connection in list(self._connections):
             connection.reset()
 
-    def _accepted(self, line: Line, client: socket.socket) -> None:
+    def _accepted(self, client: socket.socket) -> None:
         if "cut" in self._faults:
             _reset(client)
             return
-        target = line.to
-        if "move" in self._faults:
-            target = faults.address(self._faults["move"]["to"]) or target
-        there = self.ways[line.direction]
-        back = next(way for way in self.ways.values() if way is not there)
+        moved = self._faults.get("move")
+        there, back = self._ways.values()
         connection = _Connection(client, there, back, self._connections.discard)
         self._connections.add(connection)
-        connection.dial(target)
+        connection.dial((faults.address(moved["to"]) if moved else None) or self._to)
 
 
 class _Listener:
     def __init__(
         self,
-        line: Line,
+        at: tuple[str, int],
         loop: asyncio.AbstractEventLoop,
-        accepted: Callable[[Line, socket.socket], None],
+        accepted: Callable[[socket.socket], None],
     ) -> None:
-        self._line, self._loop, self._accepted = line, loop, accepted
-        family = socket.AF_INET6 if ":" in line.listen[0] else socket.AF_INET
-        self._server = socket.create_server(line.listen, family=family, backlog=_BACKLOG)
+        self._at, self._loop, self._accepted = at, loop, accepted
+        family = socket.AF_INET6 if ":" in at[0] else socket.AF_INET
+        self._server = socket.create_server(at, family=family, backlog=_BACKLOG)
         self._server.setblocking(False)
         self._wanted = False
         self._again: asyncio.TimerHandle | None = None
@@ -131,12 +117,12 @@ class _Listener:
                 return
             except OSError as error:
                 # Without a pause the loop would do nothing else: the connection still waits.
-                _log.error("port %d takes no connection for a second: %s", self._line.listen[1], error)
+                _log.error("port %d takes no connection for a second: %s", self._at[1], error)
                 self._again = self._loop.call_later(_NO_FILES_SECONDS, self._go_on)
                 self.accept(wanted=self._wanted)
                 return
             _prepare(client)
-            self._accepted(self._line, client)
+            self._accepted(client)
 
     def _go_on(self) -> None:
         self._again = None
@@ -155,10 +141,14 @@ class _Connection:
         self._flows: dict[Flow, socket.socket] = {}  # with what each writes to
 
     def dial(self, target: tuple[str, int]) -> None:
-        self._server = server = socket.socket(socket.AF_INET6 if ":" in target[0] else socket.AF_INET)
+        try:
+            self._server = server = socket.socket(socket.AF_INET6 if ":" in target[0] else socket.AF_INET)
+        except OSError as error:
+            _log.error("a connection to port %d is reset: %s", target[1], error)
+            self.reset()
+            return
         _prepare(server)
-        code = server.connect_ex(target)
-        if code in {0, errno.EINPROGRESS}:
+        if server.connect_ex(target) in {0, errno.EINPROGRESS}:
             self._loop.add_writer(server, self._connected, server)
         else:
             self.reset()

@@ -25,43 +25,33 @@ from deploy.standin.faults import rules
 from deploy.standin.faults.kinds import KINDS, FaultError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from deploy.standin.engine.loop import Loop
     from deploy.standin.faults.rules import Rules
 
-LINE_BYTES = 65_536
-_ANSWER_BYTES = 4_194_304
+_LINE_BYTES = 65_536
 _TIMEOUT_SECONDS = 5.0
 
 
-def send(path: Path | str, command: Mapping[str, Any], *, who: str = "stand-in") -> dict[str, Any]:
-    """Send one command to a control socket, return its answer; raises Problem if it is refused."""
+def send(path: Path | str, command: dict[str, Any]) -> dict[str, Any]:
+    """Send one command to a stand-in's control socket, return its answer; raises Problem if it refuses."""
     try:
         with socket.socket(socket.AF_UNIX) as sock:
             sock.settimeout(_TIMEOUT_SECONDS)
             sock.connect(str(path))
             sock.sendall(json.dumps(command).encode() + b"\n")
-            line = sock.makefile("rb").readline(_ANSWER_BYTES)
+            line = sock.makefile("rb").readline(_LINE_BYTES)
     except OSError as error:
-        raise Problem(f"no {who} answers at {path}: {error}; does it run, with this socket?") from error
-    if not line and command.get("do") != "die":
-        raise Problem(f"the {who} at {path} ended before it answered")
-    told: dict[str, Any] = json.loads(line or '{"ok": true}')
-    if not told.get("ok"):
-        raise Problem(f"the {who} refused the command: {told.get('error')}")
-    return told
-
-
-def answer(line: bytes, carry_out: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
-    """Carry out a line of a control socket, and return what is answered."""
-    try:
-        command = json.loads(line)
-        if not isinstance(command, dict):
-            raise FaultError("a command is a JSON object")
-        return {"ok": True, **carry_out(command)}
-    except (ValueError, RecursionError) as error:
-        return {"ok": False, "error": str(error)}
+        raise Problem(
+            f"no stand-in answers at {path}: {error}; is it running with --control {path}?"
+        ) from error
+    if not line:
+        return {"ok": True}  # it has died, as told
+    answer: dict[str, Any] = json.loads(line)
+    if not answer.get("ok"):
+        raise Problem(f"the stand-in refused the command: {answer.get('error')}")
+    return answer
 
 
 class Control:
@@ -92,7 +82,7 @@ class Control:
 
         def ready(_events: int) -> None:
             try:
-                data = sock.recv(LINE_BYTES)
+                data = sock.recv(_LINE_BYTES)
             except BlockingIOError:
                 return
             except OSError:
@@ -102,14 +92,23 @@ class Control:
             waiting[:] = rest
             try:
                 for line in lines:
-                    sock.send(json.dumps(answer(line, self._carry_out)).encode() + b"\n")
+                    sock.send(json.dumps(self.answer(line)).encode() + b"\n")
             except OSError:
                 data = b""
-            if not data or len(waiting) > LINE_BYTES:
+            if not data or len(waiting) > _LINE_BYTES:
                 self._loop.selector.unregister(sock)
                 sock.close()
 
         self._loop.selector.register(sock, selectors.EVENT_READ, ready)
+
+    def answer(self, line: bytes) -> dict[str, Any]:
+        try:
+            command = json.loads(line)
+            if not isinstance(command, dict):
+                raise FaultError("a command is a JSON object")
+            return {"ok": True, **self._carry_out(command)}
+        except ValueError as error:
+            return {"ok": False, "error": str(error)}
 
     def _carry_out(self, command: dict[str, Any]) -> dict[str, Any]:
         verb = command.pop("do", "fault")

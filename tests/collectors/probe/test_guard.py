@@ -72,6 +72,15 @@ def test_rate_cap() -> None:
     assert 9_990 <= sent <= 10_110
 
 
+def test_rate_cap_after_a_step_of_the_clock() -> None:
+    """The runs that follow a step back send on at once: they do not wait for the time to come again."""
+    cap = RateCap(1_000)
+    cap.take(cap.room(3_600 * SECOND))
+    assert cap.room(0) == 0
+    assert cap.room(SECOND // 100) == 10
+    assert cap.room(3_600 * SECOND) == 100
+
+
 def test_no_cap() -> None:
     """0 is no cap."""
     assert RateCap(0).room(0) > 10**6

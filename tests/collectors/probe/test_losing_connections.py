@@ -17,9 +17,9 @@ from standin_clients import StandIn
 
 from collectors.amqp.options import AmqpOptions
 from collectors.probe.engine import proton_connection, reconnect
-from collectors.probe.measure import clock as clocks
 from collectors.probe.measure import guard
 from collectors.probe.measure.clock import RunClock
+from collectors.process import wall_clock
 
 pytestmark = pytest.mark.slow
 
@@ -191,7 +191,7 @@ def test_clock_step_begins_new_runs(router: StandIn, run: Any, monkeypatch: pyte
     measured.wait_sent(100)
     before = {record.header.run for record in measured.records}
     real = time.time_ns
-    monkeypatch.setattr(clocks.time, "time_ns", lambda: real() + 3 * _SECOND)
+    monkeypatch.setattr(wall_clock, "now_ns", lambda: real() + 3 * _SECOND)
     wait_until(lambda: measured.prober.clock_steps == 1, 10, "the step to be noticed")
     wait_until(lambda: measured.received > 100, 20, "messages of the new run")
     measured.finish()

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import optional, wait_until
+from helpers import wait_until
 from peers import Between
+from real_routers import DISPATCH, line, wanted
 from standin_clients import StandIn
 
 from collectors.probe.engine import reconnect
-from deploy.embedded.programs.router_config import DISPATCH, RouterSpec
-from deploy.embedded.programs.routers import RealRouter
 from deploy.embedded.supervise.supervisor import Supervisor
+from deploy.lab.routers import RealRouter
+from deploy.lab.wiring import Direct
 
 pytestmark = pytest.mark.slow
 
@@ -152,13 +152,11 @@ def test_a_real_router_that_refuses_long_messages(
     tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It ends the connection with a reason: the bad path's own end tells it, and the others go on."""
-    if shutil.which(DISPATCH.name) is None:
-        optional(DISPATCH.name)
+    wanted(DISPATCH)
     monkeypatch.setattr(reconnect, "_LONGEST_DELAY_SECONDS", 0.2)
     with Supervisor(tmp_path) as supervisor:
-        router = RealRouter(supervisor, RouterSpec("A"), DISPATCH)
-        file = tmp_path / "router-A" / f"{DISPATCH.name}.conf"
-        file.write_text(file.read_text() + _POLICY)
+        router = RealRouter(supervisor, Direct().place(line(routers=1)), "A")
+        router.configuration.write_text(router.configuration.read_text() + _POLICY)
         router.start()
         measured = run(_config(router.url, f"size: {_LARGE}B, rate: 5/s"))
         (bad,) = [end.sender for end in measured.prober.senders if end.path.name == "bad"]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
-import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -12,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from helpers import wait_until
 from proton import Message
+from real_routers import line, running
 from replay import Replay
 from scripted import ScriptedNode
 
@@ -162,17 +161,12 @@ def test_two_urls_of_one_router(watch: Watch, sites: Any) -> None:
 @pytest.mark.parametrize("stopped", ["A", "C"])
 def test_a_url_that_hangs_delays_nothing_and_comes_back(tmp_path: Path, watch: Watch, stopped: str) -> None:
     """SIGSTOP of the router behind it: the others are polled on; with SIGCONT it is up again."""
-    from deploy.embedded.network import Network  # noqa: PLC0415 -- most tests do without it
-    from deploy.embedded.supervise.supervisor import Supervisor  # noqa: PLC0415 -- the same
-
-    with Supervisor(tmp_path) as supervisor:
-        network = Network(supervisor, kafka=False, artemis=False, stand_ins=True).start()
-        urls = [network.routers[name].url for name in "AC"]
+    with running(line(), tmp_path, stand_ins=True) as lab:
+        urls = [lab.routers[name].url for name in "AC"]
         routers = [f"{name}.stand-in" for name in "ABC"]
         watching = watch(urls=urls)
         wait_until(lambda: watching.statuses and watching.statuses[-1].settled, 20, "all to be seen")
-        pid = network.routers[stopped].process.pid
-        os.kill(pid, signal.SIGSTOP)
+        lab.routers[stopped].pause()
         try:
             gone = f"{stopped}.stand-in"
             wait_until(lambda: watching.value("router_up", router=gone) == 0, 20, "it to be down")
@@ -189,7 +183,7 @@ def test_a_url_that_hangs_delays_nothing_and_comes_back(tmp_path: Path, watch: W
             assert watching.value("mesh_up") == 1
             assert not any({*each.down} - {gone} or each.failure for each in watching.statuses)
         finally:
-            os.kill(pid, signal.SIGCONT)
+            lab.routers[stopped].resume()
         wait_until(lambda: watching.value("router_up", router=gone) == 1, 40, "it to be back")
         wait_until(lambda: watching.value("mesh_url_up", url=url) == 1, 40, "its URL to be back")
         assert not any(each.cut_off for each in watching.statuses)
@@ -198,18 +192,14 @@ def test_a_url_that_hangs_delays_nothing_and_comes_back(tmp_path: Path, watch: W
 @pytest.mark.e2e
 def test_a_router_between_two_urls_is_killed(tmp_path: Path, watch: Watch) -> None:
     """B is down, its links are; A and C are up all the time, C cut off from A until B is back."""
-    from deploy.embedded.network import Network  # noqa: PLC0415 -- most tests do without it
-    from deploy.embedded.supervise.supervisor import Supervisor  # noqa: PLC0415 -- the same
-
-    with Supervisor(tmp_path) as supervisor:
-        network = Network(supervisor, kafka=False, artemis=False, stand_ins=True).start()
-        watching = watch(urls=[network.routers[name].url for name in "AC"])
+    with running(line(), tmp_path, stand_ins=True) as lab:
+        watching = watch(urls=[lab.routers[name].url for name in "AC"])
         cut = {"router": "C.stand-in", "from": "A.stand-in"}
         wait_until(lambda: watching.statuses and watching.statuses[-1].settled, 20, "all to be seen")
-        network.routers["B"].kill()
+        lab.routers["B"].kill()
         wait_until(lambda: watching.value("router_up", router="B.stand-in") == 0, 20, "B to be down")
         wait_until(lambda: watching.value("router_cut_off", **cut) == 1, 20, "C to be cut off")
-        network.routers["B"].start()
+        lab.routers["B"].start()
         wait_until(lambda: watching.value("router_cut_off", **cut) is None, 30, "C to be reached again")
         wait_until(lambda: watching.value("router_up", router="B.stand-in") == 1, 20, "B to be back")
         assert {router for each in watching.statuses for router in each.down} == {"B.stand-in"}

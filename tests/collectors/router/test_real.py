@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,14 +13,15 @@ from click.testing import CliRunner
 from helpers import free_port, wait_until
 from proton import Delivery, Message
 from proton.utils import BlockingConnection, LinkDetached, SendException
-from real_routers import each_program, real_line, wanted
+from real_routers import DISPATCH, ROUTERS, SKUPPER, each_program, line, running, wanted
 from receiving import Receiving
 
 from deploy.commands.ping import command as ping
-from deploy.embedded.programs.router_config import DISPATCH, PROGRAMS, SKUPPER, Program, RouterSpec
-from deploy.embedded.programs.routers import RealRouter
 from deploy.embedded.supervise.supervisor import Supervisor
+from deploy.lab.routers import RealRouter
+from deploy.lab.wiring import Direct
 from deploy.status.model import status
+from deploy.topology.programs import Program
 
 Watch = Callable[..., Any]
 RIGHTS = Path(__file__).parents[3] / "deploy" / "rights"
@@ -41,7 +43,7 @@ vhost {
     }
 }
 """
-FLAVOURS = {program.name: "dispatch" if program is DISPATCH else "skupper" for program in PROGRAMS}
+FLAVOURS = {DISPATCH.name: "dispatch", SKUPPER.name: "skupper"}
 
 
 @pytest.fixture(**each_program)
@@ -52,8 +54,8 @@ def program(request: pytest.FixtureRequest) -> Program:
 @pytest.mark.e2e
 def test_a_line_of_real_routers(program: Program, tmp_path: Path, watch: Watch) -> None:
     """All are found and told; 40 messages are 40 everywhere; one that is killed is down, and comes back."""
-    with real_line(program, tmp_path, artemis=False) as network:
-        watching = watch(urls=[router.url for router in network.routers.values()], expect=["A--B", "B--C"])
+    with running(line(program), tmp_path) as lab:
+        watching = watch(urls=[router.url for router in lab.routers.values()], expect=["A--B", "B--C"])
         wait_until(lambda: watching.value("router_up", router="C") == 1, 15, "C to be seen")
         (flavour,) = {each.flavour for each in watching.statuses[-1].snapshots.values()}
         assert flavour == FLAVOURS[program.name]
@@ -64,8 +66,8 @@ def test_a_line_of_real_routers(program: Program, tmp_path: Path, watch: Watch) 
             f.text for each in watching.statuses for f in status([each], []).findings if "wait" in f.text
         ] == []
         out = {"peer": "", "address": "collected/r", "direction": "out", "type": "endpoint"}
-        with Receiving(network.routers["C"].url, "collected/r") as receiving:
-            sending = BlockingConnection(network.routers["A"].url, timeout=20)
+        with Receiving(lab.routers["C"].url, "collected/r") as receiving:
+            sending = BlockingConnection(lab.routers["A"].url, timeout=20)
             sender = sending.create_sender("collected/r")
             seen = len(watching.statuses)
             wait_until(lambda: len(watching.statuses) > seen + 1, 10, "the links to be seen")
@@ -78,12 +80,12 @@ def test_a_line_of_real_routers(program: Program, tmp_path: Path, watch: Watch) 
             assert watching.value("mesh_deliveries_total", ingress="A", egress="C") == 40
             sending.close()
         assert bad_replies(watching) == {}
-        there = ("--receive-url", network.routers["C"].url)
-        pinged = CliRunner().invoke(ping, [network.routers["A"].url, "inflight/way", *there, "--count", "20"])
+        there = ("--receive-url", lab.routers["C"].url)
+        pinged = CliRunner().invoke(ping, [lab.routers["A"].url, "inflight/way", *there, "--count", "20"])
         assert "route: A>B>C (20)" in pinged.output
-        network.routers["B"].kill()
+        lab.routers["B"].kill()
         wait_until(lambda: watching.value("router_up", router="B") == 0, 20, "B to be down")
-        network.routers["B"].start()
+        lab.routers["B"].start()
         wait_until(lambda: watching.value("router_up", router="B") == 1, 20, "B to be back")
         edge = {"id": "A--B", "source": "A", "target": "B"}
         wait_until(lambda: watching.value("mesh_edge_up", **edge) == 1, 20, "its link to be back")
@@ -92,16 +94,16 @@ def test_a_line_of_real_routers(program: Program, tmp_path: Path, watch: Watch) 
 @pytest.mark.e2e
 def test_a_router_is_upgraded_from_dispatch_to_skupper(tmp_path: Path, watch: Watch) -> None:
     """Under the same id, at the same port: it is down, and then up with the version it has now."""
-    for program in PROGRAMS:
+    for program in ROUTERS:
         wanted(program)
     with Supervisor(tmp_path) as supervisor:
-        spec = RouterSpec("A")
-        old = RealRouter(supervisor, spec, DISPATCH)
-        old.start()
-        watching = watch(urls=spec.url)
+        plan = Direct().place(line(routers=1))
+        old = RealRouter(supervisor, plan, "A").start()
+        watching = watch(urls=old.url)
         wait_until(lambda: watching.statuses[-1].snapshots["A"].flavour == "dispatch", 15, "the old one")
         old.kill()
-        RealRouter(supervisor, spec, SKUPPER).start()
+        upgraded = plan.topology.model_copy(update={"program": SKUPPER.name})
+        RealRouter(supervisor, replace(plan, topology=upgraded), "A").start()
         wait_until(lambda: watching.statuses[-1].snapshots["A"].flavour == "skupper", 15, "the new one")
         seen = watching.statuses[-1].snapshots["A"]
         assert seen.version.startswith("3.")
@@ -113,14 +115,14 @@ def test_a_router_is_upgraded_from_dispatch_to_skupper(tmp_path: Path, watch: Wa
 @pytest.mark.e2e
 def test_a_real_router_between_two_urls_is_killed(program: Program, tmp_path: Path, watch: Watch) -> None:
     """B is down; A and C are up all the time, C cut off from A until B is back."""
-    with real_line(program, tmp_path, artemis=False) as network:
-        watching = watch(urls=[network.routers[name].url for name in "AC"])
+    with running(line(program), tmp_path) as lab:
+        watching = watch(urls=[lab.routers[name].url for name in "AC"])
         wait_until(lambda: watching.statuses and watching.statuses[-1].settled, 20, "all to be seen")
         cut = {"router": "C", "from": "A"}
-        network.routers["B"].kill()
+        lab.routers["B"].kill()
         wait_until(lambda: watching.value("router_up", router="B") == 0, 20, "B to be down")
         wait_until(lambda: watching.value("router_cut_off", **cut) == 1, 20, "C to be cut off")
-        network.routers["B"].start()
+        lab.routers["B"].start()
         wait_until(lambda: watching.value("router_cut_off", **cut) is None, 40, "C to be reached again")
         wait_until(lambda: watching.value("router_up", router="B") == 1, 20, "B to be back")
         assert {router for each in watching.statuses for router in each.down} == {"B"}
@@ -144,10 +146,8 @@ def test_the_rights_of_the_collector_are_enough_and_no_more(
 ) -> None:
     """Under the policy that deploy/rights gives, all routers are polled, and nothing else may be sent to."""
     with Supervisor(tmp_path) as supervisor:
-        a = RouterSpec("A")
-        b = RouterSpec("B", peers=(a,))
-        routers = [RealRouter(supervisor, spec, program) for spec in (a, b)]
-        fence(tmp_path / "router-A" / f"{program.name}.conf", "inflight-collect")
+        routers = two_routers(supervisor, program)
+        fence(routers[0], "inflight-collect")
         for router in routers:
             router.start()
         watching = watch(urls=routers[0].url)
@@ -168,13 +168,10 @@ def test_the_rights_of_the_collector_are_enough_and_no_more(
 def test_the_rights_of_a_probe_are_enough_and_no_more(program: Program, tmp_path: Path) -> None:
     """Its own addresses, and for their clocks the dynamic ones of others; nothing that manages a router."""
     with Supervisor(tmp_path) as supervisor:
-        a = RouterSpec("A")
-        b = RouterSpec("B", peers=(a,))
-        routers = [RealRouter(supervisor, spec, program) for spec in (a, b)]
+        routers = two_routers(supervisor, program)
         doors = [free_port() for _ in routers]
         for router, door in zip(routers, doors, strict=True):
-            config = tmp_path / f"router-{router.spec.id}" / f"{program.name}.conf"
-            fence(config, "inflight-probe", door)
+            fence(router, "inflight-probe", door)
             router.start()
         here_url, there_url = urls = [f"amqp://127.0.0.1:{door}" for door in doors]
         with Receiving(here_url, None) as here, Receiving(there_url, None) as there:
@@ -186,7 +183,7 @@ def test_the_rights_of_a_probe_are_enough_and_no_more(program: Program, tmp_path
                 for address in ("inflight/x", "inflight.x", "multicast/inflight", "multicast/inflight/x"):
                     connection.create_sender(address)
                     connection.create_receiver(address)
-                manage = [f"amqp:/_topo/0/{each.spec.id}/$management" for each in routers]
+                manage = [each.management for each in routers]
                 for address in ("orders", "$management", *manage):
                     with pytest.raises(SendException) as refused:
                         asking.send(Message(address=address, body="x"))
@@ -207,7 +204,12 @@ def _taken(sender: Any, address: str | None) -> bool:
     return True
 
 
-def fence(config: Path, group: str, door: int | None = None) -> None:
+def two_routers(supervisor: Supervisor, program: Program) -> list[RealRouter]:
+    plan = Direct().place(line(program, routers=2))
+    return [RealRouter(supervisor, plan, name) for name in plan.routers]
+
+
+def fence(router: RealRouter, group: str, door: int | None = None) -> None:
     """Add the policy to a router's config; whoever comes to these routers is called anonymous.
 
     With a `door` it holds for who comes by that port, and others may do what they want.
@@ -219,4 +221,4 @@ def fence(config: Path, group: str, door: int | None = None) -> None:
     if door is not None:
         assert policy.count("hostname: $default") == 1
         policy = policy.replace("hostname: $default", "hostname: fenced") + OPEN % door
-    config.write_text(config.read_text() + policy)
+    router.configuration.write_text(router.configuration.read_text() + policy)

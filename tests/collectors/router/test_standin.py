@@ -10,17 +10,20 @@ import pytest
 from helpers import wait_until
 from proton import Message
 from proton.utils import BlockingConnection
+from real_routers import ROUTERS, line, running
 from receiving import Receiving
 
+from deploy.topology.programs import Program
+
 if TYPE_CHECKING:
-    from deploy.embedded.network import Network
+    from deploy.lab.lab import Lab
 
 Watch = Callable[..., Any]
 A, B, C = "A.stand-in", "B.stand-in", "C.stand-in"
 
 
 @pytest.mark.e2e
-def test_every_message_is_counted_though_its_links_are_gone(router_line: Network, watch: Watch) -> None:
+def test_every_message_is_counted_though_its_links_are_gone(router_line: Lab, watch: Watch) -> None:
     """In at A, over A-B and B-C, out at C: the same number everywhere, and who sent it to whom."""
     watching = watch(urls=[router.url for router in router_line.routers.values()])
     wait_until(lambda: len(watching.statuses) > 1, 10, "two polls")
@@ -54,21 +57,17 @@ def test_every_message_is_counted_though_its_links_are_gone(router_line: Network
 
 
 @pytest.mark.e2e
-@pytest.mark.parametrize("flavour", ["dispatch", "skupper"])
+@pytest.mark.parametrize("program", ROUTERS, ids=lambda program: program.stand_in)
 def test_a_router_that_is_killed_and_comes_back(
-    tmp_path: Path, watch: Watch, flavour: Any, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, watch: Watch, program: Program, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Down with those behind it, its links told as down; all back by themselves, and no counter falls."""
-    from deploy.embedded.network import Network  # noqa: PLC0415 -- most tests do without it
-    from deploy.embedded.supervise.supervisor import Supervisor  # noqa: PLC0415 -- the same
-
-    with Supervisor(tmp_path) as supervisor:
-        network = Network(supervisor, kafka=False, artemis=False, stand_ins=True, flavour=flavour).start()
-        watching = watch(urls=network.routers["A"].url, expect=[f"{A}--{B}", f"{B}--{C}"])
+    with running(line(program), tmp_path, stand_ins=True) as lab:
+        watching = watch(urls=lab.routers["A"].url, expect=[f"{A}--{B}", f"{B}--{C}"])
         wait_until(lambda: watching.value("router_up", router=C) == 1, 15, "C to be seen")
-        assert {each.flavour for each in watching.statuses[-1].snapshots.values()} == {flavour}
+        assert {each.flavour for each in watching.statuses[-1].snapshots.values()} == {program.stand_in}
         assert watching.value("mesh_topology_differences", kind="missing_link") == 0
-        network.routers["B"].kill()
+        lab.routers["B"].kill()
         edge = {"id": f"{A}--{B}", "source": A, "target": B}
         wait_until(lambda: watching.value("router_up", router=B) == 0, 15, "B to be down")
         wait_until(lambda: watching.value("mesh_edge_up", **edge) == 0, 15, "its link to be down")
@@ -76,7 +75,7 @@ def test_a_router_that_is_killed_and_comes_back(
         assert watching.value("router_up", router=A) == 1
         assert watching.value("router_stuck_deliveries", router=B) is None
         assert f"router {B} is down" in caplog.text
-        network.routers["B"].start()
+        lab.routers["B"].start()
         wait_until(lambda: watching.value("router_up", router=B) == 1, 20, "B to be back")
         wait_until(lambda: watching.value("mesh_edge_up", **edge) == 1, 20, "its link to be back")
         assert falls(watching) == []

@@ -29,8 +29,8 @@ pytestmark = pytest.mark.slow
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from deploy.embedded.network import Network
     from deploy.embedded.programs.kafka import Kafka
+    from deploy.lab.lab import Lab
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ def test_a_password_is_sent_to_its_own_url_only(node: ScriptedNode, tmp_path: Pa
 
 
 @pytest.mark.e2e
-def test_two_urls_of_one_mesh(router_line: Network) -> None:
+def test_two_urls_of_one_mesh(router_line: Lab) -> None:
     """Each router once, polled through the first; nothing is wrong."""
     urls = [router_line.routers[name].url for name in "AC"]
     result = CliRunner().invoke(command, [*urls, "--json"])
@@ -162,7 +162,7 @@ def test_two_urls_of_two_meshes(node: ScriptedNode) -> None:
 
 @pytest.mark.e2e
 def test_collect_to_metrics_and_kafka(
-    router_line: Network, kafka: Kafka, tmp_path: Path, promtool: str | None
+    router_line: Lab, kafka: Kafka, tmp_path: Path, promtool: str | None
 ) -> None:
     """Every target on /metrics, clean to promtool; records in Kafka; a clean end at SIGTERM."""
     from kafka import KafkaConsumer  # noqa: PLC0415 -- slow to import
@@ -179,7 +179,7 @@ def test_collect_to_metrics_and_kafka(
     with subprocess.Popen([sys.executable, "-m", "deploy", *arguments]) as process:
         try:
             wait_until(lambda: get(listen, "/-/ready") == "ready\n", 40, "collect to be ready")
-            router = 'router_up{mesh="demo",router="C.stand-in"} 1.0'
+            router = 'router_up{mesh="line",router="C.stand-in"} 1.0'
             wait_until(lambda: router in get(listen, "/metrics"), 20, "the last router")
             wait_until(lambda: "broker_queue_messages{" in get(listen, "/metrics"), 20, "the queue")
             text = get(listen, "/metrics")

@@ -18,11 +18,11 @@ from click.testing import CliRunner
 from helpers import free_port, wait_until
 from proton import Message, SSLDomain
 from proton.utils import BlockingConnection
+from real_routers import ROUTERS as ON_PATH
 from real_routers import wanted
 
 from deploy.commands.status import command as status
 from deploy.embedded.programs import java
-from deploy.embedded.programs.router_config import PROGRAMS as ON_PATH
 from deploy.embedded.supervise.ports import accepts
 from deploy.embedded.supervise.process import ProcessSpec
 from deploy.embedded.supervise.supervisor import Supervisor

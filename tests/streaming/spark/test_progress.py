@@ -50,7 +50,7 @@ def value(registry: CollectorRegistry, name: str, **labels: str) -> float | None
 def test_a_report_is_counted() -> None:
     """Records, samples, what was put aside, phases, and the size of the state."""
     registry = CollectorRegistry()
-    progress = Progress(registry, lambda: NOW)
+    progress = Progress(registry, lambda: int(NOW * 1e9))
     progress.begin("accounting-0")
     progress.begin_accounting("accounting-0")
     assert value(registry, "dead_letters_total", reason="malformed") == 0
@@ -73,7 +73,7 @@ def test_a_report_is_counted() -> None:
 def test_a_reason_that_nobody_knows_is_counted_as_another() -> None:
     """Reasons are labels: there are no more of them than the catalogue has."""
     registry = CollectorRegistry()
-    progress = Progress(registry, lambda: NOW)
+    progress = Progress(registry, lambda: int(NOW * 1e9))
     progress.apply(report(observedMetrics={"shards": {"numbers": [{"counter": "made up", "count": 3}]}}))
     assert value(registry, "dead_letters_total", reason="other") == 3
 
@@ -81,7 +81,7 @@ def test_a_reason_that_nobody_knows_is_counted_as_another() -> None:
 def test_lag_is_the_age_of_the_newest_record_read_while_there_are_more() -> None:
     """By append time; nothing left in Kafka is no lag, however old the last record is."""
     registry = CollectorRegistry()
-    progress = Progress(registry, lambda: NOW)
+    progress = Progress(registry, lambda: int(NOW * 1e9))
     progress.apply(report())
     assert value(registry, "lag_seconds") == 0
     behind = report()
@@ -95,7 +95,7 @@ def test_lag_is_the_age_of_the_newest_record_read_while_there_are_more() -> None
 def test_what_kafka_dropped_before_it_was_read_is_counted() -> None:
     """Fewer records than lie between the offsets."""
     registry = CollectorRegistry()
-    progress = Progress(registry, lambda: NOW)
+    progress = Progress(registry, lambda: int(NOW * 1e9))
     lossy = report()
     lossy["numInputRows"] = 20
     progress.apply(report())
@@ -107,7 +107,7 @@ def test_what_kafka_dropped_before_it_was_read_is_counted() -> None:
 def test_a_first_batch_has_no_start() -> None:
     """Nor have partitions that were added since: nothing is taken for lost."""
     registry = CollectorRegistry()
-    progress = Progress(registry, lambda: NOW)
+    progress = Progress(registry, lambda: int(NOW * 1e9))
     progress.begin("accounting-0")
     first = report()
     first["sources"][0]["startOffset"] = None

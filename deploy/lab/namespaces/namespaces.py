@@ -125,7 +125,7 @@ class Namespaces:
         return f"/proc/{self._holder.pid}/fd/{holder.FIRST_FILE + self.layout.places[part].number - 1}"
 
     def tell(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Change what is done to a link, and return all that is now; connections go on over every change."""
+        """Change what is done to a link, and return all that is now; after a Problem it is as it was."""
         if command.get("do") not in self.verbs:
             raise Problem(
                 f"{command.get('do')!a} is none of {', '.join(sorted(self.verbs))}: in namespaces a link"
@@ -135,26 +135,32 @@ class Namespaces:
         if wire is None:
             raise Problem(f"name a `link`, one of {', '.join(sorted(self.layout.wires))}")
         with self._lock:
-            faults = changed(self._faults[wire.id], command, wire)
-            self._carry_out(wire, faults)
+            before = self._faults[wire.id]
+            faults = changed(before, command, wire)
+            try:
+                self._carry_out(wire, faults)
+            except Problem:
+                self._carry_out(wire, before)
+                raise
         return {"link": wire.id, "faults": [fault.told(wire) for fault in faults.values()]}
 
     def _carry_out(self, wire: Wire, faults: Faults) -> None:
-        """Let a link be as its faults say, whatever it was: what fails half-way is put right by `clear`."""
+        """Let a link be as its faults say, whatever it was."""
         self._faults[wire.id] = faults
         before = self._detours.get(wire.id)
-        after = self._detour(wire, before)
+        after = self._detours[wire.id] = self._detour(wire, before)
         device = after.device if after else wire.device
-        for end in wire.ends:
-            self._tc(end, commands.shape(traffic(faults, end), device, netem=self.netem))
-            if after:
-                self._ip(end, commands.take_detour(self.layout, end, wire, device))
-            elif before and before.relay.alive:
-                self._ip(end, commands.leave_detour(before.device))
-            self._nft(end)
-        self._detours[wire.id] = after
-        if before and before is not after:
-            before.relay.stop()
+        try:
+            for end in wire.ends:
+                self._tc(end, commands.shape(traffic(faults, end), device, netem=self.netem))
+                if after:
+                    self._ip(end, commands.take_detour(self.layout, end, wire, device))
+                elif before and before.relay.alive:
+                    self._ip(end, commands.leave_detour(before.device))
+                self._nft(end)
+        finally:
+            if before and before is not after:
+                before.relay.stop()
         if "cut" in faults:
             self._reset(wire)
 

@@ -9,6 +9,7 @@ import math
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -20,6 +21,7 @@ from wired import PYTHON, Wired, topology
 
 from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.errors import Problem
+from deploy.lab.namespaces import commands
 
 pytestmark = pytest.mark.slow
 
@@ -191,12 +193,46 @@ with socket.create_server(({line.address("B")!r}, 7002)) as server:
     assert float(seconds) >= 300_000 / 100_000 * 0.9
 
 
+def test_root_without_the_right() -> None:
+    """In a container root may not be allowed to: it is told what it lacks, before anything is made."""
+    code = "from deploy.lab.namespaces import needs; print(needs.missing())"
+    without = ["setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-all"]
+    told = subprocess.run(
+        [*without, sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert told.stdout == (
+        "no network namespace can be made here (unshare: unshare failed: Operation not permitted): give this"
+        " container the capabilities SYS_ADMIN and NET_ADMIN, or use relays instead, which need no root (they"
+        " know neither loss nor reorder)\n"
+    )
+
+
 def test_refused(line: Wired) -> None:
     """Links that are not there, and moving, which relays can, are refused in words."""
     with pytest.raises(Problem, match="name a `link`, one of A--B, B--C"):
         line.tell("cut", "A--C")
     with pytest.raises(Problem, match="cannot be moved; relays can"):
         line.tell("move", to="C")
+
+
+def test_what_the_kernel_refuses(line: Wired, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that cannot be carried out says so, and leaves the link with the faults that it had."""
+    line.tell("delay", ms=30)
+    with monkeypatch.context() as patch:
+        patch.setattr(commands, "_dropped", lambda traffic: ["nonsense"] if traffic.loss_percent else [])
+        with pytest.raises(Problem, match="setting up the network of the namespace of A failed"):
+            line.tell("loss", percent=100)
+        refused, real = iter(["", "nonsense\n"]), commands.shape  # at the second end, the first being changed
+        patch.setattr(commands, "shape", lambda *told, **more: next(refused, "") + real(*told, **more))
+        with pytest.raises(Problem, match="failed with status"):
+            line.tell("delay", ms=50)
+    came = line.pass_packets("A", "B", count=50)
+    assert came.numbers == list(range(50))
+    assert 30 <= min(came.ms) < 50
+    assert line.tell("limit", bytes_per_second=1_000_000)["faults"] == [
+        {"do": "delay", "ms": 30, "jitter_ms": 0},
+        {"do": "limit", "bytes_per_second": 1_000_000},
+    ]
 
 
 def test_a_relay_of_packets_that_is_gone(line: Wired) -> None:

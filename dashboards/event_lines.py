@@ -51,9 +51,20 @@ def _parts(event: Json, now: float) -> Iterator[str]:
         yield f" {duration(round((now - at) * 1e9))} ago"
     if until is not None and until <= now:
         yield f", for {_lasted(until - at)}"
+    yield from _effect(event["effect"])
     if event["paths"]:
         yield f" ({', '.join(event['paths'])})"
     yield f": {event['text']}"
+
+
+def _effect(effect: Json | None) -> Iterator[str]:
+    """Yield when its trouble was seen after its begin, and how long after its end all was well again."""
+    if effect is None:
+        return
+    if effect["detected_seconds"] is not None:
+        yield f", seen in {duration(round(effect['detected_seconds'] * 1e9))}"
+    if effect["recovered_seconds"] is not None:
+        yield f", over in {duration(round(effect['recovered_seconds'] * 1e9))}"
 
 
 def _lasted(seconds: float) -> str:

@@ -74,8 +74,15 @@ function showEvents() {
     const ago = state.now_seconds - event.at_seconds;
     const when = now ? `now, until ${moment(until)}` : ago < 0 ? `from ${moment(event.at_seconds)}` : `${duration(ago)} ago`;
     const where = event.paths.length ? ` (${event.paths.join(", ")})` : "";
-    return element("li", { class: now ? "now" : "" }, `${event.kind}, ${when}${where}: ${event.text}`);
+    return element("li", { class: now ? "now" : "" }, `${event.kind}, ${when}${effect(event)}${where}: ${event.text}`);
   }));
+}
+
+// When its trouble was seen after its begin, and how long after its end all was well again.
+function effect({ effect: did }) {
+  const seen = did?.detected_seconds ?? null;
+  const over = did?.recovered_seconds ?? null;
+  return `${seen === null ? "" : `, seen in ${duration(seen)}`}${over === null ? "" : `, over in ${duration(over)}`}`;
 }
 
 function showLink() {

@@ -20,7 +20,7 @@ from collectors.contract.window_rows import LiveRow, Named, WindowRow
 from collectors.http.metric_factory import counter, head, histogram, line_form, quote
 from streaming.accounting.bounds import AHEAD_NS
 from streaming.exporter import event_metrics, metrics_text, row_checks
-from streaming.exporter.event_effects import EventEffects
+from streaming.exporter.event_effects import Effect, EventEffects
 from streaming.exporter.memory_bounds import Full, MemoryBound
 from streaming.exporter.network import Network
 from streaming.exporter.objectives import objectives
@@ -170,6 +170,11 @@ class Exporter:
         if ahead_ns > AHEAD_NS:
             raise _Ahead(f"it is of {ahead_ns // 10**9} s after this machine's clock")
 
+    def effects_told(self) -> list[tuple[Event, Effect]]:
+        """Return what the events of the last hour did."""
+        with self.lock:
+            return self.effects.told(self.now_ns())
+
     def count_bad(self, topic: str) -> None:
         """Count a row that could not be read."""
         self._rows.labels(topic, "bad").inc()
@@ -212,9 +217,10 @@ class Exporter:
             return metrics_text.join(pieces, [*self._of_now(shown), *self._of_events()])
 
     def _of_events(self) -> list[str]:
-        now_ns = self.now_ns()
-        told = event_metrics.effects(self.effects.told(now_ns))
-        return [*event_metrics.active(self.events, now_ns), *told]
+        return [
+            *event_metrics.active(self.events, self.now_ns()),
+            *event_metrics.effects(self.effects_told()),
+        ]
 
     def _of_now(self, shown: list[Path]) -> list[str]:
         """Return the families that also change with the clock."""

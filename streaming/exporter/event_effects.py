@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from collectors.contract.events import Event
+from collectors.contract.events import Event, Key
 from collectors.contract.window_rows import WindowRow
 from streaming.exporter.window_verdict import verdict
 
@@ -19,8 +19,6 @@ MAX_EVENTS: Final = 20
 MAX_WINDOWS: Final = 4_096  # of a path
 MAX_SIGNS: Final = 256  # of a path
 MAX_KEPT: Final = 200_000  # windows and signs of all paths
-
-Key = tuple[int, str, tuple[str, ...]]
 
 
 class Window(NamedTuple):
@@ -128,9 +126,9 @@ class EventEffects:
         """Take an event or its end; the newest are kept, and no maintenance."""
         if event.kind == "maintenance":
             return
-        known = self._events.get(key(event))
+        known = self._events.get(event.key)
         if known is None or known.until_ns is None or event.until_ns is not None:
-            self._events[key(event)] = event
+            self._events[event.key] = event
         while len(self._events) > MAX_EVENTS:
             del self._events[min(self._events)]
 
@@ -249,11 +247,6 @@ class EventEffects:
         firsts = {_first_sign(trouble, event.at_ns, None) for event in self._events.values()}
         last = len(trouble.signs) - 1
         return next((n for n, sign in enumerate(trouble.signs[:last]) if sign not in firsts), 0)
-
-
-def key(event: Event) -> Key:
-    """Return what an event and its end have in common."""
-    return event.at_ns, event.kind, event.paths
 
 
 def end_ns(event: Event) -> int | None:

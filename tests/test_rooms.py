@@ -54,13 +54,16 @@ _MAY_IMPORT = {
     "deploy/ping": "errors",
     "deploy/live_check": "errors logs",
     "deploy/status": "errors options",
+    "deploy/report": "errors",
     "deploy/parts": "errors jvm ping signals",
     "deploy/spark_submit": "errors jvm parts",
     "deploy/standin": "errors logs",
     "deploy/topology": "",
     "deploy/embedded": "errors jvm standin",
     "deploy/demo": "embedded errors jvm signals",
-    "deploy/commands": "demo errors live_check logs options parts ping signals spark_submit status topology",
+    "deploy/commands": (
+        "demo errors live_check logs options parts ping report signals spark_submit status topology"
+    ),
     "deploy/cli": "commands logs",
     "deploy/__main__": "cli",
 }

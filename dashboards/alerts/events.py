@@ -19,7 +19,7 @@ NAMES: Final = tuple(
     )
 )
 _LABELS: Final = "kind, do, what, text, at"
-_FIRING: Final = f'ALERTS{{alertstate="firing",alertname=~"{"|".join(NAMES)}"}}'
+FIRING: Final = f'ALERTS{{alertstate="firing",alertname=~"{"|".join(NAMES)}"}}'
 
 _FIRST: Final = "scalar(min_over_time(inflight:alert_began:timestamp_seconds[2m]))"
 
@@ -28,8 +28,8 @@ RECORDINGS: Final = (
         "inflight:alert_began:timestamp_seconds",
         f"""
             vector(time()) and on () count(
-              {_FIRING}
-                unless {_FIRING} offset {INTERVAL}
+              {FIRING}
+                unless {FIRING} offset {INTERVAL}
             ) > 0
         """,
         about="At the moments only at which an alert of the network begins to fire.",

@@ -49,9 +49,14 @@ def effects(told: Iterable[tuple[Event, Effect]]) -> Iterator[str]:
 
 
 def _labels(event: Event) -> tuple[str, ...]:
-    at = datetime.fromtimestamp(event.at_ns / 1e9, UTC).isoformat(timespec="milliseconds")
-    texts = (event.kind, event.do, event.what, event.text[:MAX_TEXT], at.replace("+00:00", "Z"))
+    texts = (event.kind, event.do, event.what, event.text[:MAX_TEXT], at_label(event))
     return tuple(map(quote, texts))
+
+
+def at_label(event: Event) -> str:
+    """Return when it began, in UTC, to the thousandth of a second."""
+    at = datetime.fromtimestamp(event.at_ns // 10**6 / 1e3, UTC).isoformat(timespec="milliseconds")
+    return at.replace("+00:00", "Z")
 
 
 def _value(name: str, event: Event, effect: Effect) -> float | int | None:

@@ -34,7 +34,8 @@ class Figures:
     refused: int
     lost: int
     unobserved: int
-    unsent: int  # due, and given up; not among those sent
+    unsent: int  # due, and given up as the network took none; not among those sent
+    stood_still: int  # due, and given up as the sender's process stood still
     down_ns: int  # of the path that was down longest
     p50_ns: int | None
     p99_ns: int | None

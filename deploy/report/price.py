@@ -9,7 +9,7 @@ from collectors.contract.events import Event
 from deploy.report.model import Alert, Figures, PathPrice, Point, Report, Span
 from deploy.report.windows import Window, figures, merge, percentile
 from streaming.exporter.event_effects import EventEffects, Trouble, end_ns
-from streaming.exporter.window_verdict import held_back
+from streaming.exporter.window_verdict import not_taken_ns, unsent, verdict
 
 SECOND_NS: Final = 10**9
 LEAST_NS: Final = 30 * SECOND_NS  # before and after the event
@@ -118,7 +118,7 @@ def _what(before: Figures | None, during: Figures | None, windows: Sequence[Wind
     if during is None:
         return []
     found = [word for word, count in (("lost", during.lost), ("refused", during.refused)) if count]
-    if any(held_back(window.row) or window.row["stalled_ns"] for window in windows):
+    if any(unsent(window.row) or not_taken_ns(window.row) for window in windows):
         found.append("held back")
     if before is not None:
         if during.p50_ns is not None and before.p99_ns is not None and during.p50_ns > before.p99_ns:
@@ -145,6 +145,12 @@ def _notes(
             f"{_count(short)} less than {LEAST_NS // SECOND_NS} s of windows before the event"
             f" ({longest // SECOND_NS} s at the most): no figures of before, and no comparison"
         )
+    troubled = [p for p, split in parts.items() if any(verdict(w.row) == "bad" for w in split[0])]
+    if troubled:
+        notes.append(f"{_count(troubled)} trouble before the event already: it did not do all of this")
+    still = sum(w.row["unsent"].get("stalled", 0) for split in parts.values() for w in split[1])
+    if still:
+        notes.append(f"{still:,} messages were not sent as the monitor's own process stood still")
     unseen = [path for path, split in parts.items() if not split[1]]
     if unseen:
         notes.append(f"{_count(unseen)} no windows while it went on: nothing is known of what it did there")

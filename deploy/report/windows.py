@@ -10,7 +10,7 @@ from typing import Final
 from collectors.contract.window_rows import WindowRow, decode_window
 from deploy.report.model import Figures
 from streaming.exporter.row_checks import faults
-from streaming.exporter.window_verdict import held_back
+from streaming.exporter.window_verdict import not_taken_ns, stood_still, unsent
 from streaming.histogram import Histogram, decode
 
 _SHARES: Final = {"50": (1, 2), "99": (1, 100)}
@@ -39,9 +39,9 @@ class Window:
     def down_ns(self) -> int:
         """For how long nothing was delivered, or nothing taken that was due."""
         row = self.row
-        if not row["classes"].get("received", 0) and (row["classes"].get("lost", 0) or held_back(row)):
+        if not row["classes"].get("received", 0) and (row["classes"].get("lost", 0) or unsent(row)):
             return row["window_ns"]
-        return min(row["window_ns"], row["outage_ns"] + row["stalled_ns"])
+        return min(row["window_ns"], row["outage_ns"] + not_taken_ns(row))
 
 
 @dataclass(slots=True)
@@ -119,7 +119,8 @@ def figures(by_path: Iterable[Sequence[Window]]) -> Figures | None:
         refused=_in_class(every, "refused"),
         lost=_in_class(every, "lost"),
         unobserved=_in_class(every, "unobserved"),
-        unsent=sum(sum(window.row["unsent"].values()) for window in every),
+        unsent=sum(unsent(window.row) for window in every),
+        stood_still=sum(stood_still(window.row) for window in every),
         down_ns=max(sum(window.down_ns for window in windows) for windows in paths),
         p50_ns=percentile(merged, "50"),
         p99_ns=percentile(merged, "99"),

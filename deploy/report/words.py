@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -10,11 +11,14 @@ from deploy.report.choose import clock, name_of
 from deploy.report.model import Figures, PathPrice, Report
 
 UNKNOWN: Final = "–"
+_HAS_LENGTH: Final = re.compile(r"\bfor \d")
 
 
 def answer(report: Report) -> str:
     """Return what the change cost."""
-    name = f"{name_of(report.event)} ({seconds(report.long_ns)})"
+    name = name_of(report.event)
+    if not _HAS_LENGTH.search(name) and report.long_ns:
+        name += f" ({seconds(report.long_ns)})"
     during = report.total_during
     if during is None:
         return f"What {name} cost is not known: there are no windows of that time."
@@ -30,7 +34,7 @@ def answer(report: Report) -> str:
         )
         if count
     ]
-    due = during.sent + during.unsent
+    due = during.sent + during.unsent + during.stood_still
     said = [f"{name} touched {len(report.touched)} of {_paths(len(report.paths))}"]
     said.append(f"{_listed(cost)} of {due:,} messages due" if cost else f"all {due:,} messages came")
     said += _more(report, during)

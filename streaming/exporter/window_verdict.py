@@ -16,17 +16,24 @@ def verdict(row: WindowRow) -> Verdict:
 
     `blind` says neither: nothing was sent, something was not observed, or the sender's process stood still.
     """
-    classes, unsent = row["classes"], row["unsent"]
-    stood_still = unsent.get("stalled", 0) > 0
-    if classes.get("lost", 0) or classes.get("refused", 0) or held_back(row):
+    classes = row["classes"]
+    if classes.get("lost", 0) or classes.get("refused", 0) or unsent(row) or not_taken_ns(row):
         return "bad"
-    if row["stalled_ns"] and not stood_still:
-        return "bad"
-    if not row["sent"] or classes.get("unobserved", 0) or stood_still:
+    if not row["sent"] or classes.get("unobserved", 0) or stood_still(row):
         return "blind"
     return "clean"
 
 
-def held_back(row: WindowRow) -> int:
+def unsent(row: WindowRow) -> int:
     """Return how many messages were due and given up, as the network took none."""
     return sum(row["unsent"].get(reason, 0) for reason in _HELD_BACK)
+
+
+def stood_still(row: WindowRow) -> int:
+    """Return how many messages were due and given up, as the sender's process stood still."""
+    return row["unsent"].get("stalled", 0)
+
+
+def not_taken_ns(row: WindowRow) -> int:
+    """Return for how long the network took nothing that was due; not known where the sender stood still."""
+    return 0 if stood_still(row) else row["stalled_ns"]

@@ -31,7 +31,7 @@ def html(report: Report) -> str:
             "<h2>All paths together</h2>",
             _totals(report),
             "<h2>Path by path</h2>",
-            _table(words.PATH_COLUMNS, [words.path_cells(each) for each in report.paths[:_TABLE_PATHS]]),
+            _table(words.PATH_COLUMNS, list(map(words.path_cells, report.paths[:_TABLE_PATHS])), "paths"),
             _more(len(report.paths) - _TABLE_PATHS),
             _ways(report),
             _remarks(words.remarks(report)),
@@ -58,7 +58,7 @@ def _totals(report: Report) -> str:
     return _table(("", "before", "during", "after"), list(zip(words.ROWS, *columns, strict=True)))
 
 
-def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def _table(names: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "") -> str:
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
     lines = [
         f'<tr><th scope="row">{escape(row[0])}</th>'
@@ -67,7 +67,7 @@ def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         for row in rows
     ]
     return (
-        f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>\n'
+        f'<div class="wide"><table class="{kind}"><thead><tr>{head}</tr></thead><tbody>\n'
         + "\n".join(lines)
         + "\n</tbody></table></div>"
     )

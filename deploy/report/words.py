@@ -128,7 +128,7 @@ def path_cells(price: PathPrice) -> list[str]:
     counts = (during.lost, during.refused, during.unobserved, during.unsent)
     return [
         shown(price.path),
-        seconds(during.down_ns) if during.down_ns else "0",
+        seconds(during.down_ns),
         *(f"{count:,}" for count in counts),
         latency(before.p99_ns if before else None),
         latency(during.p99_ns),
@@ -162,7 +162,9 @@ LEGEND: Final = (
 
 
 def seconds(ns: int) -> str:
-    """Return a duration: 0.8 s, 9.5 s, 42 s, 12 min 30 s, 2 h 5 min."""
+    """Return a duration: 0 s, 0.8 s, 9.5 s, 42 s, 12 min 30 s, 2 h 5 min."""
+    if not ns:
+        return "0 s"
     if ns < 10 * 10**9:
         return f"{ns / 1e9:.1f} s"
     whole = round(ns / 1e9)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len, chop_cells, set_cell_size
 
 from collectors.contract.untrusted_text import shown
 from deploy.report import words
@@ -79,9 +78,17 @@ def _ways(name: str, routes: Mapping[str, int]) -> Iterator[str]:
 
 
 def _wrapped(said: str, first: str = "", rest: str = "") -> list[str]:
-    return textwrap.wrap(
-        said, WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
-    ) or [first]
+    """Return lines that fit, by the cells that a screen needs for each letter."""
+    lines, line, empty = [], first, True
+    for word in said.split():
+        for piece in chop_cells(word, WIDTH - cell_len(rest)):
+            longer = line + ("" if empty else " ") + piece
+            if empty or cell_len(longer) <= WIDTH:
+                line, empty = longer, False
+            else:
+                lines.append(line)
+                line = rest + piece
+    return [*lines, line]
 
 
 def _left(cell: str, width: int) -> str:

@@ -61,6 +61,8 @@ def _ask(url: str, query: str, at_s: float) -> Iterator[tuple[dict[str, Any], li
             raise Problem(f"Prometheus at {url} answered {answer.status}: {str(body.get('error'))[:200]}")
         for series in body["data"]["result"]:
             samples = [(float(at), float(value)) for at, value in series["values"]]
+            if not all(math.isfinite(number) for sample in samples for number in sample):
+                raise ValueError("a figure that is none")
             if samples:
                 yield dict(series["metric"]), samples
     except OSError as error:

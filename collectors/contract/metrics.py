@@ -220,7 +220,7 @@ _SECTIONS: Final[dict[str, tuple[tuple[str, Kind, tuple[str, ...], str], ...]]] 
         ("event_ended_timestamp_seconds", "gauge", _E, "When it ended; not there while it goes on."),
         ("event_detected_seconds", "gauge", _E, "From its begin until the exporter first showed trouble of a path; not there where none was seen."),
         ("event_recovered_seconds", "gauge", _E, "From its end until the first clean window of the last path that it touched; not there before, nor where it touched none."),
-        ("event_touched_paths", "gauge", _E, "Paths with a window that was not clean while it went on, or within 30 s after."),
+        ("event_touched_paths", "gauge", _E, "Paths with a bad window while it went on, or within 30 s after; not there where no window of that time is known."),
         ("event_lost_messages", "gauge", _E, "Messages lost in windows of these paths, from its begin until each is clean again."),
     ),
 }

@@ -8,7 +8,7 @@ from dashboards.alerts import brokers, budgets, paths, routers
 from dashboards.alerts.rules import Recording
 
 INTERVAL: Final = "5s"
-ALERTED_SECONDS: Final = 300  # an alert that fires later after an event's end is another trouble's
+ALERTED_SECONDS: Final = 120  # an alert that fires later after an event's end is another trouble's
 # Of the network; those of the monitor itself tell nothing of an event.
 NAMES: Final = tuple(
     dict.fromkeys(
@@ -44,7 +44,7 @@ RECORDINGS: Final = (
         about=(
             "From an event's begin until alerts began to fire: the least of it over the time is of the first"
             " one. Two minutes back, as the event may be scraped after the alert. What fired before the event"
-            " tells nothing of it, nor do alerts of the monitor itself, nor those five minutes after its end."
+            " tells nothing of it, nor do alerts of the monitor itself, nor those two minutes after its end."
         ),
     ),
 )

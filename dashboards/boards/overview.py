@@ -233,6 +233,7 @@ def _effects() -> Any:
         " was none, or none yet. METRICS.md has the definitions.",
         [
             table_query(q.EVENT_BEGUN, ref="begun"),
+            table_query(q.EVENT_LASTED, ref="lasted"),
             table_query(q.EVENT_DETECTED, ref="detected"),
             table_query(q.EVENT_ALERTED, ref="alerted"),
             table_query(q.EVENT_RECOVERED, ref="recovered"),
@@ -244,6 +245,7 @@ def _effects() -> Any:
             "kind": "Kind",
             "what": "Part",
             "Value #begun": "Begun",
+            "Value #lasted": "Went on for",
             "Value #detected": "Detected after",
             "Value #alerted": "First alert after",
             "Value #recovered": "Recovered after",
@@ -254,6 +256,7 @@ def _effects() -> Any:
         sort="Begun",
     )
     override(panel, "Event", custom__minWidth=200)
+    override(panel, "Went on for", unit="s", decimals=1, custom__width=110)
     for name in ("Kind", "Part"):
         override(panel, name, custom__width=110)
     override(panel, "Begun", unit="dateTimeFromNow", custom__width=140)

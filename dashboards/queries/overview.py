@@ -82,6 +82,9 @@ def _of_event(metric: str) -> str:
 
 
 EVENT_BEGUN: Final = f"1000 * {_of_event('event_begun_timestamp_seconds')}"
+EVENT_LASTED: Final = (
+    f"{_of_event('event_ended_timestamp_seconds')} - {_of_event('event_begun_timestamp_seconds')}"
+)
 EVENT_DETECTED: Final = _of_event("event_detected_seconds")
 EVENT_RECOVERED: Final = _of_event("event_recovered_seconds")
 EVENT_TOUCHED: Final = _of_event("event_touched_paths")

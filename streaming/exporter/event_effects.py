@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from collectors.contract.events import Event, Key
@@ -38,13 +38,16 @@ class Sign(NamedTuple):
 
 
 class Effect(NamedTuple):
-    """What is known so far; None: nothing was detected, or not all that it touched is clean again."""
+    """What is known so far.
+
+    None: nothing was detected, not all that it touched is clean again, or there is no window of its time.
+    """
 
     detected_ns: int | None = None  # after its begin
     recovered_ns: int | None = None  # after its end
-    touched: int = 0  # paths
+    touched: int | None = None  # paths
     recovered: int = 0  # of them
-    lost: int = 0
+    lost: int | None = None
 
 
 @dataclass(slots=True)
@@ -75,6 +78,11 @@ class Trouble:
     def forget_oldest(self) -> None:
         if self.starts:
             self.since_ns = self.windows.pop(self.starts.pop(0)).end_ns
+
+    def knows(self, from_ns: int, until_ns: int | None) -> bool:
+        """Return whether there is a window that meets [from, until)."""
+        begins_before = self.since_ns is not None and (until_ns is None or self.since_ns < until_ns)
+        return begins_before and self.high_ns > from_ns
 
     def first_bad(self, from_ns: int, until_ns: int | None) -> int | None:
         """Return the end of the first bad window that meets [from, until)."""
@@ -123,12 +131,17 @@ class EventEffects:
         self._kept = 0
 
     def add_event(self, event: Event) -> None:
-        """Take an event or its end; the newest are kept, and no maintenance."""
+        """Take an event or its end; the newest are kept, and no maintenance.
+
+        It keeps the text of its begin, so that its series stay the same ones.
+        """
         if event.kind == "maintenance":
             return
         known = self._events.get(event.key)
-        if known is None or known.until_ns is None or event.until_ns is not None:
+        if known is None:
             self._events[event.key] = event
+        elif known.until_ns is None or event.until_ns is not None:
+            self._events[event.key] = replace(event, text=known.text)
         while len(self._events) > MAX_EVENTS:
             del self._events[min(self._events)]
 
@@ -189,9 +202,11 @@ class EventEffects:
         detected: list[int] = []
         recovered: list[int] = []
         touched = lost = 0
+        known = False
         for name, trouble in self.paths.items():
-            if not (trouble.starts or trouble.signs) or not event.concerns(name):
+            if not event.concerns(name):
                 continue
+            known = known or trouble.knows(event.at_ns, watched_ns)
             sign = _first_sign(trouble, event.at_ns, watched_ns)
             if sign is not None:
                 detected.append(max(0, sign.shown_ns - event.at_ns))
@@ -206,9 +221,9 @@ class EventEffects:
         return Effect(
             detected_ns=min(detected, default=None),
             recovered_ns=max(recovered) if recovered and len(recovered) == touched else None,
-            touched=touched,
+            touched=touched if known else None,
             recovered=len(recovered),
-            lost=lost,
+            lost=lost if known else None,
         )
 
     def dump(self) -> dict[str, Any]:

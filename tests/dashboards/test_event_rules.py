@@ -45,8 +45,8 @@ STORIES: Final[dict[str, tuple[dict[str, str], float | None]]] = {
         {**_EVENT, _router("B").replace("RouterDown", "MonitorBlind"): "_x10 1x190"},
         None,
     ),
-    "one long after the end": ({**_EVENT, _router("B"): "_x90 1x110"}, None),
-    "one soon after the end": ({**_EVENT, _router("B"): "_x60 1x140"}, 270),
+    "one long after the end": ({**_EVENT, _router("B"): "_x40 1x160"}, None),
+    "one soon after the end": ({**_EVENT, _router("B"): "_x30 1x170"}, 120),
     "an event that goes on": ({_BEGUN: "_x9 30x191", _router("B"): "_x60 1x140"}, 270),
 }
 

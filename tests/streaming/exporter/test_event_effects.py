@@ -72,7 +72,7 @@ def test_a_fault_from_its_begin_to_the_last_clean_path() -> None:
     effects.add_window(row("a", 0), at(5))
     effects.add_live("a", at(7), at(7.5), troubled=True)
     effects.add_live("b", at(8), at(8.5), troubled=True)
-    assert effects.effect(event) == Effect(detected_ns=1_500_000_000)
+    assert effects.effect(event) == Effect(detected_ns=1_500_000_000)  # no window of its time is final
     for number in (1, 2):
         effects.add_window(row("a", number, **LOST), at(20))
     for number in (1, 2, 3, 4):
@@ -90,7 +90,9 @@ def test_an_event_without_effect_says_nothing() -> None:
     for number in range(20):
         effects.add_window(row("a", number), at(5 * number))
         effects.add_live("a", at(5 * number), at(5 * number), troubled=False)
-    assert effects.effect(fault(6, 12)) == Effect()
+    assert effects.effect(fault(6, 12)) == Effect(touched=0, lost=0)
+    assert effects.effect(fault(1_000, 1_002)) == Effect()  # what is not known is not nothing
+    assert effects.effect(fault(-50, -40)) == Effect()
 
 
 def test_clean_again_before_its_end() -> None:
@@ -133,7 +135,7 @@ def test_trouble_soon_after_its_end_is_its_own() -> None:
     late = EventEffects()
     for number in range(20):
         late.add_window(row("a", number, **(LOST if number == 9 else CLEAN)), at(5 * number + 15))
-    assert late.effect(fault(6, 6.1)) == Effect()
+    assert late.effect(fault(6, 6.1)) == Effect(touched=0, lost=0)
 
 
 def test_a_revision_takes_trouble_back() -> None:
@@ -142,7 +144,7 @@ def test_a_revision_takes_trouble_back() -> None:
     for number in range(4):
         effects.add_window(row("a", number, **(LOST if number == 1 else CLEAN)), at(20))
     effects.add_window(row("a", 1, revision=1), at(60))
-    assert effects.effect(fault(6, 7)) == Effect(detected_ns=at(20) - at(6))  # that it was shown remains
+    assert effects.effect(fault(6, 7)) == Effect(at(20) - at(6), touched=0, lost=0)  # it was shown
 
 
 def test_time_of_which_nobody_tells_is_not_clean() -> None:
@@ -164,7 +166,8 @@ def test_an_action_that_goes_on_has_not_recovered() -> None:
     effects.add_event(fault(6, 8, text="was cut"))
     effects.add_event(fault(6))  # as Kafka may tell it once more
     ((event, effect),) = effects.told(at(30))
-    assert (event.text, effect.recovered_ns) == ("was cut", at(10) - at(8))
+    # Its series go on under the text of its begin.
+    assert (event.text, event.until_ns, effect.recovered_ns) == ("cut", at(8), at(10) - at(8))
     moment = Event(at(6), None, "deploy", (), "orders 2.4")
     assert effects.effect(moment).recovered_ns == at(10) - at(6)
 
@@ -254,6 +257,7 @@ def expected(story: list[Told], event: Event) -> Effect:
     watched_ns = float("inf") if end_ns is None else end_ns + 30 * SECOND
     detected, recovered = [], []
     touched = lost = 0
+    known = False
     for path in "ab":
         own = [told for told in story if told.path == path and event.concerns(path)]
         newest = {told.number: told.kind for told in own if told.kind in _KINDS}  # the last revision
@@ -274,6 +278,7 @@ def expected(story: list[Told], event: Event) -> Effect:
         after = [shown_ns for time_ns, shown_ns in begins if event.at_ns <= time_ns < watched_ns]
         detected += [max(0, after[0] - event.at_ns)] if after else []
         windows = [(START + n * LENGTH, START + (n + 1) * LENGTH, newest[n]) for n in sorted(newest)]
+        known = known or any(end > event.at_ns and begin < watched_ns for begin, end, _ in windows)
         bad = [
             (begin, end)
             for begin, end, kind in windows
@@ -295,9 +300,9 @@ def expected(story: list[Told], event: Event) -> Effect:
     return Effect(
         detected_ns=min(detected, default=None),
         recovered_ns=int(max(recovered)) if recovered and len(recovered) == touched else None,
-        touched=touched,
+        touched=touched if known else None,
         recovered=len(recovered),
-        lost=lost,
+        lost=lost if known else None,
     )
 
 
@@ -329,7 +334,7 @@ def test_the_exporter_tells_it(made: Made) -> None:
     """As metrics with the event's labels, and beside the event for page and terminal."""
     event = Event(at(61), at(64), "fault", ("east-*",), 'router "B" down', "kill", "B")
     made.now_ns = at(62)
-    made.exporter.apply_event(Event(*(at(61), None, "fault", ("east-*",), "kill B", "kill", "B")))
+    made.exporter.apply_event(Event(at(61), None, "fault", ("east-*",), 'router "B" killed', "kill", "B"))
     made.exporter.apply_live(live(number=12, at_ns=at(62)))
     assert made.values("event_detected_seconds") == {}
     made.now_ns = at(63.25)
@@ -337,7 +342,7 @@ def test_the_exporter_tells_it(made: Made) -> None:
     for number in (11, 12, 13):
         made.feed(window(number=number, lost=7 if number == 12 else 0))
     made.exporter.apply_event(event)
-    labels = 'kind="fault",do="kill",what="B",text="router \\"B\\" down",at="2023-11-14T22:14:21.000Z"'
+    labels = 'kind="fault",do="kill",what="B",text="router \\"B\\" killed",at="2023-11-14T22:14:21.000Z"'
     assert made.values("event_begun_timestamp_seconds") == {labels: at(61) / 1e9}
     assert made.values("event_ended_timestamp_seconds") == {labels: at(64) / 1e9}
     assert made.values("event_detected_seconds") == {labels: 2.25}

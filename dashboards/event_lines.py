@@ -32,7 +32,9 @@ def event_lines(state: Json) -> list[EventLine]:
 
 def _goes_on(event: Json, now: float) -> bool:
     until = event["until_seconds"]
-    return until is not None and event["at_seconds"] <= now < until
+    if until is None:  # an action tells its end when it is over
+        return bool(event["do"]) and event["at_seconds"] <= now
+    return bool(event["at_seconds"] <= now < until)
 
 
 def _is_near(event: Json, now: float) -> bool:
@@ -44,7 +46,8 @@ def _parts(event: Json, now: float) -> Iterator[str]:
     at, until = event["at_seconds"], event["until_seconds"]
     yield event["kind"]
     if _goes_on(event, now):
-        yield f" now, until {moment(until, now)}"
+        since = f" since {_lasted(now - at)}"
+        yield since if until is None else f" now, until {moment(until, now)}"
     elif at > now:
         yield f" from {moment(at, now)}"
     else:

@@ -70,9 +70,10 @@ function showEvents() {
   byId("events-section").hidden = !state.events.length;
   list.replaceChildren(...[...state.events].reverse().slice(0, 8).map((event) => {
     const until = event.until_seconds ?? event.at_seconds;
-    const now = event.at_seconds <= state.now_seconds && state.now_seconds < until;
+    const unended = event.until_seconds === null && event.do !== ""; // an action tells its end when it is over
+    const now = event.at_seconds <= state.now_seconds && (unended || state.now_seconds < until);
     const ago = state.now_seconds - event.at_seconds;
-    const when = now ? `now, until ${moment(until)}` : ago < 0 ? `from ${moment(event.at_seconds)}` : `${duration(ago)} ago`;
+    const when = now && unended ? `since ${duration(ago)}` : now ? `now, until ${moment(until)}` : ago < 0 ? `from ${moment(event.at_seconds)}` : `${duration(ago)} ago`;
     const where = event.paths.length ? ` (${event.paths.join(", ")})` : "";
     return element("li", { class: now ? "now" : "" }, `${event.kind}, ${when}${effect(event)}${where}: ${event.text}`);
   }));

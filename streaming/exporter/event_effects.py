@@ -271,6 +271,11 @@ def end_ns(event: Event) -> int | None:
     return event.at_ns if event.until_ns is None else event.until_ns
 
 
+def goes_on(event: Event, now_ns: int) -> bool:
+    """Return whether it is an action without an end, and not so old that its end was never told."""
+    return end_ns(event) is None and event.at_ns <= now_ns < event.at_ns + UNENDED_NS
+
+
 def _first_sign(trouble: Trouble, from_ns: int, until_ns: int | None) -> Sign | None:
     """Return the first trouble that began in [from, until); what was there before is no sign of the event."""
     for sign in trouble.signs:

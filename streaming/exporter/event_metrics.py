@@ -8,7 +8,7 @@ from typing import Final
 
 from collectors.contract.events import Event
 from collectors.http.metric_factory import head, line_form, quote
-from streaming.exporter.event_effects import Effect, end_ns
+from streaming.exporter.event_effects import Effect, end_ns, goes_on
 
 MAX_TOLD: Final = 20  # as labels, and each of them so long
 MAX_TEXT: Final = 120
@@ -27,10 +27,13 @@ _EFFECTS: Final = (
 def active(events: Iterable[Event], now_ns: int) -> list[str]:
     """Return the events that go on, and those that ended so lately that a scrape may have missed them."""
     tail_ns = {"maintenance": 0}
+    events = list(events)
+    ended = {event.key for event in events if event.until_ns is not None}
     found = {
         (event.kind, event.text[:MAX_TEXT])
         for event in events
         if event.covers(now_ns - tail_ns.get(event.kind, TAIL_NS), now_ns + 1)
+        or (event.key not in ended and goes_on(event, now_ns))
     }
     lines = [_ACTIVE % (quote(kind), quote(words), 1) for kind, words in sorted(found)[:MAX_TOLD]]
     return [head("event_active"), *lines] if lines else []

@@ -138,6 +138,9 @@ def test_tells_what_a_fault_did(served: Served) -> None:
     number = recent() - 4
     begin_ns = START + number * LENGTH
     event = Event(begin_ns, begin_ns + 2 * SECOND, "fault", (), "router B down for 2 s", "kill", "B")
+    served.exporter.apply_event(Event(begin_ns, None, "fault", (), "router B killed", "kill", "B"))
+    (line,) = [line for line in printed(snapshot(served.exporter)) if line.startswith("fault")]
+    assert re.fullmatch(r"fault since \d+ s: router B killed", line)
     served.exporter.apply_event(event)
     (line,) = [line for line in printed(snapshot(served.exporter)) if line.startswith("fault")]
     assert re.fullmatch(r"fault \d+ s ago, for 2 s: router B down for 2 s", line)

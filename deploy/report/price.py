@@ -39,7 +39,7 @@ def price(
         for window in windows:
             effects.add_window(window.row, 0)
     effect = effects.effect(event)
-    ends = [_over(effects.paths[path], event, until_ns, windows[-1]) for path, windows in concerned.items()]
+    ends = [_over(effects.paths[path], event, until_ns, windows) for path, windows in concerned.items()]
     over_ns = min(max([until_ns, event.at_ns + 1, *ends]), until_ns + RECOVERY_NS)
     during = Span(event.at_ns, over_ns)
     length_ns = min(max(during.length_ns, LEAST_NS), MOST_NS)
@@ -77,13 +77,25 @@ def price(
 Split = tuple[list[Window], list[Window], list[Window]]
 
 
-def _over(trouble: Trouble, event: Event, until_ns: int, last: Window) -> int:
-    """Return when a path that was touched is clean again, or the end of what is known."""
+def _over(trouble: Trouble, event: Event, until_ns: int, windows: Sequence[Window]) -> int:
+    """Return when a path that was touched is clean again, or the end of what is known.
+
+    What was held back is sent then, late: its windows are of the event, too.
+    """
     bad_ns = trouble.first_bad(event.at_ns, until_ns + LEAST_NS)
     if bad_ns is None:
         return until_ns
     clean_ns = trouble.clean_from(max(until_ns, bad_ns))
-    return last.end_ns if clean_ns is None else clean_ns
+    if clean_ns is None:
+        return windows[-1].end_ns
+    over_ns = clean_ns
+    for window in windows:
+        response = window.row["response"]
+        if window.end_ns > over_ns:
+            if response is None or window.start_ns - response["max_ns"] >= until_ns:
+                break
+            over_ns = window.end_ns
+    return over_ns
 
 
 def _recovered(trouble: Trouble, event: Event, ended_ns: int | None) -> int | None:

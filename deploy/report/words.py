@@ -154,10 +154,11 @@ def remarks(report: Report) -> Iterator[str]:
 
 LEGEND: Final = (
     "before: whole windows before the event, for as long as it and its recovery took, at least 30 s, at most"
-    " 10 min; during: all windows that meet the event or its recovery; after: for as long as before."
-    " down: outage, and time in which nothing was taken that was due. never sent: due and given up, not among"
-    " those sent. Percentiles are of response latency, from merged histograms. slower: the median during"
-    " is above the p99 of before. rerouted: a way was taken that was not taken before."
+    " 10 min. during: all windows that meet the event or its recovery, and those in which what it had held"
+    " back was sent. after: for as long as before. down: outage, and time in which nothing was taken that was"
+    " due. never sent: due and given up, not among those sent. Percentiles are of response latency, from"
+    " merged histograms. slower: the median during is above the p99 of before. rerouted: a way was taken that"
+    " was not taken before."
 )
 
 

@@ -306,7 +306,7 @@ def expected(story: list[Told], event: Event) -> Effect:
     )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(story=stories(), data=st.data())
 def test_against_the_definitions(story: list[Told], data: st.DataObject) -> None:
     """Whenever an event is told, and whenever the exporter begins anew from its state: the same figures."""

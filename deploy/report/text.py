@@ -70,7 +70,8 @@ def _routes(report: Report) -> Iterator[str]:
 def _ways(name: str, routes: Mapping[str, int]) -> Iterator[str]:
     listed = sorted(routes.items(), key=lambda item: -item[1])
     for number, (route, count) in enumerate(listed[:_ROUTES]):
-        yield from _wrapped(f"{count:>8,}  {shown(route)}", f"  {name if not number else '':<10}", " " * 22)
+        first = f"  {name if not number else '':<10}{count:>8,}  "
+        yield from _wrapped(shown(route), first, " " * len(first))
     if not listed:
         yield f"  {name:<10}{'none known':>10}"
     if len(listed) > _ROUTES:

@@ -22,6 +22,7 @@ from deploy.options import config_option, load_config
     show_default=True,
     help="The event: words of its text, a time like 2026-01-31T10:00, how long ago, or `last`.",
 )
+@click.option("--path", "paths", multiple=True, help="Only paths like this, such as 'east-*'.")
 @click.option("--archive", help="Rows from this folder instead of Kafka; `run --archive` keeps it.")
 @click.option("--prometheus", metavar="URL", help="Also tell the first alert, which only Prometheus knows.")
 @click.option("--html", "page", type=click.Path(path_type=Path, dir_okay=False), help="Write a page, too.")
@@ -29,6 +30,7 @@ from deploy.options import config_option, load_config
 def command(
     config_file: Path,
     wanted: str,
+    paths: tuple[str, ...],
     archive: str | None,
     prometheus: str | None,
     page: Path | None,
@@ -49,7 +51,7 @@ def command(
     config = load_config(config_file)
     left_out: Counter[str] = Counter()
     recorded = sources.read_events(config, left_out)
-    report = make(config, recorded, wanted, time.time_ns(), archive, prometheus, left_out)
+    report = make(config, recorded, wanted, time.time_ns(), archive, prometheus, left_out, paths)
     if page is not None:
         from deploy.report.html import html  # noqa: PLC0415
 

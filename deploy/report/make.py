@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import islice
 from pathlib import Path
 
 from collectors.config.model import Config
@@ -28,8 +27,9 @@ def make(
     archive: str | None,
     prometheus: str | None,
     left_out: Counter[str],
+    paths: Sequence[str] = (),
 ) -> Report:
-    """Return the report of the event that is meant; raises Problem."""
+    """Return the report of the event that is meant, of paths that match; raises Problem."""
     events = told_once(recorded)
     event, note = choose(events, wanted, now_ns)
     ended_ns = end_ns(event)
@@ -39,11 +39,14 @@ def make(
         rows = sources.kafka_rows(config, from_ns, to_ns)
     else:
         rows = sources.archived_rows(archive, from_ns, to_ns)
-    windows = Windows(from_ns, to_ns, left_out)
-    for row in islice(rows, sources.MAX_ROWS + 1):
+    windows = Windows(from_ns, to_ns, left_out, paths)
+    for row in rows:
         windows.add(row)
-    if len(windows) > sources.MAX_ROWS:
-        raise Problem(f"there are more than {sources.MAX_ROWS:,} rows of that time, too many for one report")
+        if len(windows) > sources.MAX_ROWS:
+            raise Problem(
+                f"there are more than {sources.MAX_ROWS:,} windows of that time, too many for one report:"
+                " take some of the paths by --path"
+            )
     seen_ns = detected.read(Path(archive)).get(event.key) if archive and "://" not in archive else None
     alert = None
     if prometheus is not None:

@@ -23,7 +23,7 @@ from streaming.archive.read import ArchiveError, Question, read
 
 EVENT_FILE: Final = "events.jsonl"
 MAX_EVENT_BYTES: Final = 16 << 20  # of the file's end
-MAX_ROWS: Final = 500_000
+MAX_ROWS: Final = 200_000
 _POLL_MS: Final = 500
 _SILENT_SECONDS: Final = 30.0
 _MARGIN_MS: Final = 60_000  # Kafka's clock and that of who wrote the event

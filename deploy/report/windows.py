@@ -5,23 +5,28 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
+from collectors.contract.untrusted_text import matches
 from collectors.contract.window_rows import WindowRow, decode_window
 from deploy.report.model import Figures
 from streaming.exporter.row_checks import faults
 from streaming.exporter.window_verdict import not_taken_ns, stood_still, unsent
 from streaming.histogram import Histogram, decode
 
+# All that a report reads of a row: there may be many of them.
+_KEPT: Final = (
+    *("path", "window_start_ns", "window_ns", "rules", "revision", "sent", "classes", "unsent"),
+    *("response", "outage_ns", "stalled_ns", "routes"),
+)
 _SHARES: Final = {"50": (1, 2), "99": (1, 100)}
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A window, and its response latencies."""
+    """A window: of its row, what is kept."""
 
     row: WindowRow
-    latencies: Histogram
 
     @property
     def path(self) -> str:
@@ -36,6 +41,11 @@ class Window:
         return self.row["window_start_ns"] + self.row["window_ns"]
 
     @property
+    def latencies(self) -> Histogram:
+        response = self.row["response"]
+        return decode(response["hdr"]) if response else Histogram()
+
+    @property
     def down_ns(self) -> int:
         """For how long nothing was delivered, or nothing taken that was due."""
         row = self.row
@@ -46,12 +56,16 @@ class Window:
 
 @dataclass(slots=True)
 class Windows:
-    """Takes rows in any order, whatever they hold; keeps those of windows that start in [from, to)."""
+    """Takes rows in any order, whatever they hold; keeps those of windows that start in [from, to).
+
+    With patterns of `paths` only those of paths that match one.
+    """
 
     from_ns: int
     to_ns: int
     left_out: Counter[str] = field(default_factory=Counter)
-    _newest: dict[tuple[str, str, int, int], tuple[int, bytes]] = field(default_factory=dict)
+    paths: Sequence[str] = ()
+    _newest: dict[tuple[str, str, int, int], Window] = field(default_factory=dict)
 
     def add(self, data: bytes) -> None:
         """Take a row as it was written; one that is none is counted."""
@@ -66,10 +80,12 @@ class Windows:
             return
         if not self.from_ns <= row["window_start_ns"] < self.to_ns:
             return
+        if self.paths and not matches(row["path"], self.paths):
+            return
         key = row["path"], row["rules"], row["window_start_ns"], row["window_ns"]
         known = self._newest.get(key)
-        if known is None or known[0] < row["revision"]:
-            self._newest[key] = row["revision"], data
+        if known is None or known.row["revision"] < row["revision"]:
+            self._newest[key] = Window(_slim(row))
 
     def __len__(self) -> int:
         return len(self._newest)
@@ -77,14 +93,11 @@ class Windows:
     def by_path(self) -> dict[str, list[Window]]:
         """Return each path's windows in order; where rules changed, those of the newer ones are taken."""
         found: dict[str, list[Window]] = {}
-        newest_rules: dict[str, str] = {}
-        for path, rules, start_ns, _ in sorted(self._newest, key=lambda key: key[2]):
-            del start_ns
-            newest_rules[path] = rules
+        in_order = sorted(self._newest, key=lambda key: key[2])
+        newest_rules = {path: rules for path, rules, _, _ in in_order}
         rest: list[Window] = []
-        for (path, rules, _, _), (_, data) in sorted(self._newest.items(), key=lambda item: item[0][2]):
-            row = decode_window(data)
-            window = Window(row, decode(row["response"]["hdr"]) if row["response"] else Histogram())
+        for path, rules, start_ns, length_ns in in_order:
+            window = self._newest[path, rules, start_ns, length_ns]
             if rules == newest_rules[path]:
                 found.setdefault(path, []).append(window)
             else:
@@ -95,6 +108,14 @@ class Windows:
         return {
             path: sorted(windows, key=lambda each: each.start_ns) for path, windows in sorted(found.items())
         }
+
+
+def _slim(row: WindowRow) -> WindowRow:
+    slim: Any = {name: row[name] for name in _KEPT}
+    response = row["response"]
+    slim["response"] = response and {"max_ns": response["max_ns"], "hdr": response["hdr"]}
+    kept: WindowRow = slim
+    return kept
 
 
 def figures(by_path: Iterable[Sequence[Window]]) -> Figures | None:

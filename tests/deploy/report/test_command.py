@@ -73,6 +73,22 @@ def test_from_archive_and_file(folder: Path) -> None:
     assert json.loads(other.output)["event"]["text"] == "long ago"
 
 
+def test_of_some_paths(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By patterns; where there are too many windows for one report, that is what is asked for."""
+    more = [window_rows.encode(window(f"b{n}", number=13, lost=1)) for n in range(3)]
+    ArchiveWriter(folder / "rows").write(more)
+    archive = ("--archive", str(folder / "rows"))
+    assert "touched 4 of 4 paths; 10 lost" in told(folder, *archive).output
+    assert "touched 3 of 3 paths; 3 lost" in told(folder, *archive, "--path", "b*").output
+    monkeypatch.setattr("deploy.report.sources.MAX_ROWS", 10)
+    done = told(folder, *archive)
+    assert done.exit_code == 2
+    assert (
+        "more than 10 windows of that time, too many for one report: take some of the paths by" in done.output
+    )
+    assert told(folder, *archive, "--path", "b*").exit_code == 0
+
+
 def test_lines_and_files_that_are_none_are_counted(folder: Path) -> None:
     """Events half written, and rows by somebody else: told, and the rest is used."""
     with (folder / "state" / "events.jsonl").open("ab") as file:

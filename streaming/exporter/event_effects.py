@@ -202,11 +202,13 @@ class EventEffects:
         detected: list[int] = []
         recovered: list[int] = []
         touched = lost = 0
-        known = False
+        known = any(
+            trouble.knows(event.at_ns, watched_ns) and event.concerns(name)
+            for name, trouble in self.paths.items()
+        )
         for name, trouble in self.paths.items():
-            if not event.concerns(name):
+            if not (trouble.starts or trouble.signs) or not event.concerns(name):
                 continue
-            known = known or trouble.knows(event.at_ns, watched_ns)
             sign = _first_sign(trouble, event.at_ns, watched_ns)
             if sign is not None:
                 detected.append(max(0, sign.shown_ns - event.at_ns))

@@ -53,6 +53,7 @@ MAY_BE_MISSING = {
         ),
         "nothing was done to the network",
     ),
+    "inflight:alert_began:timestamp_seconds": "no alert began to fire",
     "inflight_collector_omitted_series": "no filter and no cap applies",
     "inflight_router_cut_off": "there is a way to each router",
     "inflight_router_link_route_up": "the line has auto-links and no link routes",

@@ -32,7 +32,9 @@ def event_lines(state: Json) -> list[EventLine]:
 
 def _goes_on(event: Json, now: float) -> bool:
     until = event["until_seconds"]
-    return until is not None and event["at_seconds"] <= now < until
+    if until is None:  # an action tells its end when it is over
+        return bool(event["do"]) and event["at_seconds"] <= now
+    return bool(event["at_seconds"] <= now < until)
 
 
 def _is_near(event: Json, now: float) -> bool:
@@ -44,16 +46,28 @@ def _parts(event: Json, now: float) -> Iterator[str]:
     at, until = event["at_seconds"], event["until_seconds"]
     yield event["kind"]
     if _goes_on(event, now):
-        yield f" now, until {moment(until, now)}"
+        since = f" since {_lasted(now - at)}"
+        yield since if until is None else f" now, until {moment(until, now)}"
     elif at > now:
         yield f" from {moment(at, now)}"
     else:
         yield f" {duration(round((now - at) * 1e9))} ago"
     if until is not None and until <= now:
         yield f", for {_lasted(until - at)}"
+    yield from _effect(event["effect"])
     if event["paths"]:
         yield f" ({', '.join(event['paths'])})"
     yield f": {event['text']}"
+
+
+def _effect(effect: Json | None) -> Iterator[str]:
+    """Yield when its trouble was seen after its begin, and how long after its end all was well again."""
+    if effect is None:
+        return
+    if effect["detected_seconds"] is not None:
+        yield f", seen in {duration(round(effect['detected_seconds'] * 1e9))}"
+    if effect["recovered_seconds"] is not None:
+        yield f", over in {duration(round(effect['recovered_seconds'] * 1e9))}"
 
 
 def _lasted(seconds: float) -> str:

@@ -40,6 +40,21 @@ the words. A path is in the first state that holds; only maintenance, waiting an
 before all others.
 
 """
+_EVENTS: Final = """
+## Events and their effect
+
+The series of an event have what it did (`do`), to which part or link (`what`), and when it began (`at`). They
+are there until an hour after its end. Nothing detected is no series, not 0. The exact definitions stand in
+[accounting.md](../streaming/accounting.md#events-and-their-effect); in short:
+
+- *Detected*: from the event's begin, by the clock of who wrote it, until the exporter first showed trouble of
+  a path that the event concerns, by the exporter's clock.
+- *First alert*: from the event's begin until one of Prometheus' rules of paths, routers or brokers began to
+  fire: the least of `inflight:event_alerted:seconds` over the time.
+- *Recovered*: from the event's end until the first clean window of the last path that it touched begins, by
+  the senders' clocks. In a clean window all that was sent was received, and all that was due was sent.
+- Trouble counts for each event that goes on at its time, and for 30 s after.
+"""
 _TABLE: Final = """
 ## {title}
 
@@ -51,7 +66,7 @@ _TABLE: Final = """
 def page() -> str:
     """Return the whole page."""
     buckets = ", ".join(f"{bound:g}" for bound in LATENCY_BUCKETS_SECONDS)
-    return _HEAD.format(buckets=buckets) + "".join(_sections()) + _STATES + states()
+    return _HEAD.format(buckets=buckets) + "".join(_sections()) + _EVENTS + _STATES + states()
 
 
 def states() -> str:

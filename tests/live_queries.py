@@ -27,6 +27,7 @@ MAY_BE_EMPTY = {
     "annotation Routers down": "all are up",
     "annotation Routers cut off": "there is a way to each",
     "Faults and works": "nothing was done to the network",
+    "What was done, and what it did": "nothing was done to the network",
     "Queues at risk": "every queue has a consumer",
     "Queues": "`Empty in` is of queues that shrink",
     "Not delivered": "whatever was acknowledged was accepted",
@@ -40,7 +41,19 @@ MAY_BE_EMPTY = {
 }
 # Series that such a run does not have.
 MAY_BE_MISSING = {
-    "inflight_event_active": "nothing was done to the network",
+    **dict.fromkeys(
+        (
+            "inflight_event_active",
+            "inflight_event_begun_timestamp_seconds",
+            "inflight_event_ended_timestamp_seconds",
+            "inflight_event_detected_seconds",
+            "inflight_event_recovered_seconds",
+            "inflight_event_lost_messages",
+            "inflight:event_alerted:seconds",
+        ),
+        "nothing was done to the network",
+    ),
+    "inflight:alert_began:timestamp_seconds": "no alert began to fire",
     "inflight_collector_omitted_series": "no filter and no cap applies",
     "inflight_router_cut_off": "there is a way to each router",
     "inflight_router_link_route_up": "the line has auto-links and no link routes",

@@ -55,6 +55,7 @@ _MAY_IMPORT = {
     "deploy/ping": "errors",
     "deploy/live_check": "errors logs",
     "deploy/status": "errors options",
+    "deploy/report": "errors",
     "deploy/parts": "errors jvm ping signals",
     "deploy/spark_submit": "errors jvm parts",
     "deploy/standin": "errors logs",
@@ -63,7 +64,7 @@ _MAY_IMPORT = {
     "deploy/lab": "control_socket embedded errors jvm logs signals standin topology",
     "deploy/demo": "embedded errors jvm lab signals topology",
     "deploy/commands": (
-        "demo errors lab live_check logs options parts ping signals spark_submit status topology"
+        "demo errors lab live_check logs options parts ping report signals spark_submit status topology"
     ),
     "deploy/cli": "commands logs",
     "deploy/__main__": "cli",

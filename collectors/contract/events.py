@@ -14,6 +14,7 @@ VERSION: Final = 1
 
 Kind = Literal["maintenance", "fault", "deploy"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+Key = tuple[int, Kind, tuple[str, ...]]
 
 
 class _Fields(TypedDict):
@@ -45,6 +46,11 @@ class Event:
     text: str
     do: str = ""
     what: str = ""
+
+    @property
+    def key(self) -> Key:
+        """What an event and its end have in common."""
+        return self.at_ns, self.kind, self.paths
 
     def concerns(self, path: str) -> bool:
         return not self.paths or matches(path, self.paths)

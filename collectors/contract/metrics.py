@@ -41,6 +41,7 @@ _S = (*_R, "link", "identity", "direction", "address")
 _B = ("mesh", "broker")
 _Q = (*_B, "address", "queue")
 _K = (*_B, "kind", "link", "to")
+_E = ("kind", "do", "what", "text", "at")
 
 # A table reads best with a line for each row.
 # fmt: off
@@ -215,6 +216,12 @@ _SECTIONS: Final[dict[str, tuple[tuple[str, Kind, tuple[str, ...], str], ...]]] 
         ("exporter_rows_total", "counter", ("topic", "result" ), "Rows read: used; repeat; old, a revision of a window that was not counted here; or left out: bad; future, of more than 10 min after this clock; full, no room to keep it."),
         ("exporter_accounting_errors_total", "counter", (), "Windows whose classes do not add up; must stay 0."),
         ("event_active", "gauge", ("kind", "text"), "1 while something done to the network on purpose goes on, and shortly after; for annotations."),
+        ("event_begun_timestamp_seconds", "gauge", _E, "When a fault or a deployment began; with all that is told of it, until an hour after its end."),
+        ("event_ended_timestamp_seconds", "gauge", _E, "When it ended; not there while it goes on."),
+        ("event_detected_seconds", "gauge", _E, "From its begin until the exporter first showed trouble of a path; not there where none was seen."),
+        ("event_recovered_seconds", "gauge", _E, "From its end until the first clean window of the last path that it touched; not there before, nor where it touched none."),
+        ("event_touched_paths", "gauge", _E, "Paths with a bad window while it went on, or within 30 s after; not there where no window of that time is known."),
+        ("event_lost_messages", "gauge", _E, "Messages lost in windows of these paths, from its begin until each is clean again."),
     ),
 }
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import yaml
 
 import dashboards
-from dashboards.alerts import brokers, budgets, info, monitor, paths, routers
+from dashboards.alerts import brokers, budgets, events, info, monitor, paths, routers
 from dashboards.alerts.rules import Alert, Group, Recording
 
 FOLDER: Final = Path(dashboards.__file__).with_name("rules")
@@ -30,7 +30,10 @@ ALERTS: Final = (
     Group("inflight-brokers", brokers.ALERTS),
     Group("inflight-monitor", monitor.ALERTS),
 )
-RECORDING: Final = (Group("inflight-slo", budgets.RECORDINGS, interval="30s"),)
+RECORDING: Final = (
+    Group("inflight-slo", budgets.RECORDINGS, interval="30s"),
+    Group("inflight-events", events.RECORDINGS, interval=events.INTERVAL),
+)
 INFO: Final = (Group("inflight-info", info.ALERTS),)
 
 

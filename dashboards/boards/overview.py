@@ -223,6 +223,50 @@ def _events() -> Any:
     return override(panel, "What", custom__minWidth=150)
 
 
+def _effects() -> Any:
+    panel = style.table_panel(
+        "What was done, and what it did",
+        "Faults and deployments that were recorded, until an hour after their end, the newest first."
+        " Detected: from the begin until a path's trouble was first shown. First alert: until one of"
+        " Prometheus' rules began to fire; rules that Grafana evaluates are not seen here. Recovered: from"
+        " the end until the first clean window of the last path that was touched. A dash says that there"
+        " was none, or none yet. METRICS.md has the definitions.",
+        [
+            table_query(q.EVENT_BEGUN, ref="begun"),
+            table_query(q.EVENT_LASTED, ref="lasted"),
+            table_query(q.EVENT_DETECTED, ref="detected"),
+            table_query(q.EVENT_ALERTED, ref="alerted"),
+            table_query(q.EVENT_RECOVERED, ref="recovered"),
+            table_query(q.EVENT_TOUCHED, ref="touched"),
+            table_query(q.EVENT_LOST, ref="lost"),
+        ],
+        {
+            "text": "Event",
+            "kind": "Kind",
+            "what": "Part",
+            "Value #begun": "Begun",
+            "Value #lasted": "Went on for",
+            "Value #detected": "Detected after",
+            "Value #alerted": "First alert after",
+            "Value #recovered": "Recovered after",
+            "Value #touched": "Paths touched",
+            "Value #lost": "Lost",
+        },
+        size=(24, 6),
+        sort="Begun",
+    )
+    override(panel, "Event", custom__minWidth=200)
+    override(panel, "Went on for", unit="s", decimals=1, custom__width=110)
+    for name in ("Kind", "Part"):
+        override(panel, name, custom__width=110)
+    override(panel, "Begun", unit="dateTimeFromNow", custom__width=140)
+    for name in ("Detected after", "First alert after", "Recovered after"):
+        override(panel, name, unit="s", decimals=1, custom__width=140)
+    override(panel, "Paths touched", custom__width=120)
+    _coloured(panel, "Lost", style.NONE_IS_GOOD, custom__width=100)
+    return panel
+
+
 def _coloured(panel: Any, name: str, steps: style.Steps, **properties: object) -> Any:
     """Colour the figures of a column by thresholds."""
     return override(
@@ -250,7 +294,7 @@ def build() -> dashboard.Dashboard:
     )
     override(timeline, "/.*/", links=[TO_PATH_OF_SERIES])
     board = board.with_panel(timeline).with_panel(_events())
-    board = board.with_panel(_table())
+    board = board.with_panel(_table()).with_panel(_effects())
     board = board.with_row(Row("What is wrong, and for how long it may be"))
     missing = style.time_series_panel(
         "Missing, not final yet",

@@ -70,12 +70,20 @@ function showEvents() {
   byId("events-section").hidden = !state.events.length;
   list.replaceChildren(...[...state.events].reverse().slice(0, 8).map((event) => {
     const until = event.until_seconds ?? event.at_seconds;
-    const now = event.at_seconds <= state.now_seconds && state.now_seconds < until;
+    const unended = event.until_seconds === null && event.do !== ""; // an action tells its end when it is over
+    const now = event.at_seconds <= state.now_seconds && (unended || state.now_seconds < until);
     const ago = state.now_seconds - event.at_seconds;
-    const when = now ? `now, until ${moment(until)}` : ago < 0 ? `from ${moment(event.at_seconds)}` : `${duration(ago)} ago`;
+    const when = now && unended ? `since ${duration(ago)}` : now ? `now, until ${moment(until)}` : ago < 0 ? `from ${moment(event.at_seconds)}` : `${duration(ago)} ago`;
     const where = event.paths.length ? ` (${event.paths.join(", ")})` : "";
-    return element("li", { class: now ? "now" : "" }, `${event.kind}, ${when}${where}: ${event.text}`);
+    return element("li", { class: now ? "now" : "" }, `${event.kind}, ${when}${effect(event)}${where}: ${event.text}`);
   }));
+}
+
+// When its trouble was seen after its begin, and how long after its end all was well again.
+function effect({ effect: did }) {
+  const seen = did?.detected_seconds ?? null;
+  const over = did?.recovered_seconds ?? null;
+  return `${seen === null ? "" : `, seen in ${duration(seen)}`}${over === null ? "" : `, over in ${duration(over)}`}`;
 }
 
 function showLink() {

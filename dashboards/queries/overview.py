@@ -73,5 +73,23 @@ QUEUES_AT_RISK: Final = expand(
 EVENTS: Final = expand(
     "min by (kind, text) (min_over_time(timestamp(event_active)[$__range:$__interval])) * 1000"
 )
+_OF_EVENT: Final = "by (kind, do, what, text, at)"
+
+
+def _of_event(metric: str) -> str:
+    """Return what was told last of each event in the shown time."""
+    return expand(f"max {_OF_EVENT} (last_over_time({metric}[$__range]))")
+
+
+EVENT_BEGUN: Final = f"1000 * {_of_event('event_begun_timestamp_seconds')}"
+EVENT_LASTED: Final = (
+    f"{_of_event('event_ended_timestamp_seconds')} - {_of_event('event_begun_timestamp_seconds')}"
+)
+EVENT_DETECTED: Final = _of_event("event_detected_seconds")
+EVENT_RECOVERED: Final = _of_event("event_recovered_seconds")
+EVENT_TOUCHED: Final = _of_event("event_touched_paths")
+EVENT_LOST: Final = _of_event("event_lost_messages")
+# It is there at the moments only at which an alert begins to fire: the least is the first one's.
+EVENT_ALERTED: Final = f"min {_OF_EVENT} (min_over_time(inflight:event_alerted:seconds[$__range]))"
 PROGRESS: Final = expand('time() - min(stream_last_progress_timestamp_seconds{query=~"accounting-.*"})')
 ERRORS: Final = expand(f"sum({rise_over_range('exporter_accounting_errors_total')})")

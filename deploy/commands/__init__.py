@@ -13,6 +13,7 @@ SUMMARIES: Final = {
     "lab": "Run a network on this machine, to break it and to measure on it.",
     "ping": "Measure one path, with no config and no Kafka.",
     "probe": "Send and receive probe messages; records go to Kafka.",
+    "report": "Tell what a fault or a deployment cost.",
     "run": "Everything in one process: probes to /metrics; no Kafka, no JVM.",
     "size": "Tell how many cores and partitions a deployment needs.",
     "status": "Show routers, links, brokers and queues as they are now.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 from collections.abc import Callable, Collection
+from pathlib import Path
 from typing import Final
 
 from prometheus_client import CollectorRegistry
@@ -21,13 +22,17 @@ from deploy.parts.in_process import InProcessAccounting
 from deploy.parts.metrics import ProbeMetrics
 from deploy.parts.part import Part
 from deploy.parts.results_server import serve_results
+from deploy.parts.row_archive import RowArchive
 from streaming.exporter import Exporter
 
 _log: Final = logging.getLogger("inflight.run")
 
 
 class RunPart(Part):
-    """Measures the paths of these names, or all; `on_row` is called with each final row, as encoded bytes."""
+    """Measures the paths of these names, or all; `on_row` is called with each final row, as encoded bytes.
+
+    With a folder `archive` it keeps these rows there, too.
+    """
 
     def __init__(
         self,
@@ -36,6 +41,7 @@ class RunPart(Part):
         *,
         listen: str | None = None,
         on_row: Callable[[bytes], None] = lambda _: None,
+        archive: Path | None = None,
     ) -> None:
         super().__init__()
         sending, receiving = choose_paths(config, names)
@@ -54,7 +60,11 @@ class RunPart(Part):
             )
             taken.callback(self._server.close)
             taken.callback(cache.steady.close)
-            self._accounting = InProcessAccounting(config, self.exporter, on_row)
+            self._archive = RowArchive(archive, self.exporter.effects_told) if archive else None
+            if self._archive:
+                taken.callback(self._archive.close)
+            self._on_row = on_row
+            self._accounting = InProcessAccounting(config, self.exporter, self._take_row)
             taken.callback(self._accounting.close)
             self._collectors = CollectorRunner(config, registry, self._accounting.take_poll, cache=cache)
             taken.callback(self._collectors.close)
@@ -77,7 +87,14 @@ class RunPart(Part):
     def failure(self) -> str | None:
         return self.prober.failure
 
+    def _take_row(self, row: bytes) -> None:
+        if self._archive:
+            self._archive.add(row)
+        self._on_row(row)
+
     def _start(self) -> None:
+        if self._archive:
+            self._archive.start()
         self._accounting.start()
         self._collectors.start()
         self.prober.start()
@@ -90,4 +107,5 @@ class RunPart(Part):
             self._sink.not_ready(),
             self._accounting.not_ready(),
             self._collectors.problem,
+            self._archive.not_ready() if self._archive else None,
         )

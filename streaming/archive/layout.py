@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+import pyarrow as pa
+
 from collectors.contract.window_rows import CLASSES
 
 LANDING: Final = "landing"
@@ -25,3 +27,7 @@ COLUMNS: Final[dict[str, tuple[str, str]]] = {
     "p99_ns": ("$.response.percentiles['99']", "bigint"),
     "max_ns": ("$.response.max_ns", "bigint"),
 }
+_TYPES: Final = {"string": pa.string(), "bigint": pa.int64(), "int": pa.int32(), "boolean": pa.bool_()}
+SCHEMA: Final = pa.schema(
+    [*((name, _TYPES[kind]) for name, (_, kind) in COLUMNS.items()), ("row", pa.string())]
+)

@@ -12,14 +12,10 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 from pyarrow import fs
 
-from streaming.archive.layout import COLUMNS, DAILY, IDENTITY, LANDING
+from streaming.archive.layout import COLUMNS, DAILY, IDENTITY, LANDING, SCHEMA
 
 _log: Final = logging.getLogger("inflight.archive")
 _DAY_NS: Final = 86_400_000_000_000
-_TYPES: Final = {"string": pa.string(), "bigint": pa.int64(), "int": pa.int32(), "boolean": pa.bool_()}
-_SCHEMA: Final = pa.schema(
-    [*((name, _TYPES[kind]) for name, (_, kind) in COLUMNS.items()), ("row", pa.string())]
-)
 
 
 class ArchiveError(Exception):
@@ -44,7 +40,10 @@ def read(archive: str, question: Question) -> Iterator[dict[str, Any]]:
     except (OSError, pa.ArrowException) as error:
         raise ArchiveError(f"{archive} cannot be read: {error}") from None
     if not any(info.type == fs.FileType.Directory for info in there):
-        raise ArchiveError(f"{archive} is no archive: `inflight stream --archive {archive}` writes one")
+        raise ArchiveError(
+            f"{archive} is no archive: `inflight stream --archive {archive}` writes one,"
+            " and so does `inflight run`"
+        )
     for date in _dates(files, root, question):
         yield from _day(files, root, date, question)
 
@@ -78,7 +77,7 @@ def _day(files: Any, root: str, date: str, question: Question) -> Iterator[dict[
                 continue
             try:
                 # With the schema given, a column that an older file does not have is null in its rows.
-                data = ds.dataset(info.path, _SCHEMA, filesystem=files, format="parquet")
+                data = ds.dataset(info.path, SCHEMA, filesystem=files, format="parquet")
                 table = data.to_table(columns=[*COLUMNS, "row"], filter=condition)
             except (pa.ArrowInvalid, OSError) as error:
                 # A file that is being written has no footer yet; its rows are in Kafka still.

@@ -20,13 +20,14 @@ from collectors.contract.window_rows import LiveRow, Named, WindowRow
 from collectors.http.metric_factory import counter, head, histogram, line_form, quote
 from collectors.process import wall_clock
 from streaming.accounting.bounds import AHEAD_NS
-from streaming.exporter import metrics_text, row_checks
+from streaming.exporter import event_metrics, metrics_text, row_checks
+from streaming.exporter.event_effects import Effect, EventEffects
 from streaming.exporter.memory_bounds import Full, MemoryBound
 from streaming.exporter.network import Network
 from streaming.exporter.objectives import objectives
 from streaming.exporter.path import Labels, Path
 from streaming.exporter.path_counters import BASES, PathCounters, Result
-from streaming.exporter.path_state import diagnose
+from streaming.exporter.path_state import diagnose, troubled_now
 from streaming.states import Diagnosis
 
 _log: Final = logging.getLogger("inflight.exporter")
@@ -35,15 +36,11 @@ MAX_PATHS: Final = 10_000
 MAX_BYTES: Final = 256 << 20  # of all paths together, with what is told of them
 MAX_EVENTS: Final = 2_000
 MAX_EVENTS_BYTES: Final = 4 << 20
-MAX_EVENTS_TOLD: Final = 20  # as labels, and each of them so long
-MAX_EVENT_TEXT: Final = 120
-EVENT_TAIL_NS: Final = 15 * 10**9  # a moment has to last for a scrape
 VANISH_NS: Final = 300 * 10**9  # the series of a path that nobody configures or tells of any more
 FORGET_NS: Final = 7 * 24 * 3_600 * 10**9  # its counters: as long as windows can be read again
 RESULTS: Final = ("used", "repeat", "old", "bad", "future", "full")
 _STATE: Final = line_form("path_state")
 _MAINTENANCE: Final = line_form("path_maintenance")
-_ACTIVE_EVENT: Final = line_form("event_active")
 _SAY_SECONDS: Final = 60.0  # between two lines on what is refused for the same reason
 FRESHNESS_BUCKETS_SECONDS: Final = (0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 60.0, 300.0)
 
@@ -59,6 +56,7 @@ class Exporter:
         self.lock: Final = threading.RLock()
         self.paths: Final[dict[str, Path]] = {}
         self.events: Final[deque[Event]] = deque()
+        self.effects: Final = EventEffects()
         self.network: Final = Network()
         self.memory: Final = MemoryBound(MAX_BYTES)
         self.catching_up = False  # rows of the past are being read: they tell nothing of freshness
@@ -113,6 +111,7 @@ class Exporter:
                 _log.error("the books do not balance: %s: %s", where, "; ".join(faults))
             path.show(row)
             path.touch(self.now_ns())
+            self.effects.add_window(row, self.now_ns())
 
     def apply_live(self, row: LiveRow) -> None:
         """Show a row of `inflight.live`; the last one wins."""
@@ -122,6 +121,7 @@ class Exporter:
             before_ns, last_ns = path.last_received_ns or 0, row["last_received_ns"]
             path.show_live(row)
             path.touch(self.now_ns())
+            self.effects.add_live(path.name, row["at_ns"], self.now_ns(), troubled=troubled_now(path))
             self._rows.labels("live", "used").inc()
             if last_ns is not None and last_ns > before_ns and not self.catching_up:
                 self._freshness.observe(max(0, self.now_ns() - last_ns) / 1e9)
@@ -129,6 +129,8 @@ class Exporter:
     def apply_event(self, event: Event) -> None:
         """Take an event of `inflight.events`; the oldest are dropped to keep within the bounds."""
         with self.lock:
+            if event.at_ns - self.now_ns() <= AHEAD_NS:  # of the future, they would push out those of now
+                self.effects.add_event(event)
             repeat = event in self.events
             if not repeat:
                 self.events.append(event)
@@ -169,6 +171,11 @@ class Exporter:
         if ahead_ns > AHEAD_NS:
             raise _Ahead(f"it is of {ahead_ns // 10**9} s after this machine's clock")
 
+    def effects_told(self) -> list[tuple[Event, Effect]]:
+        """Return what the events of the last hour did."""
+        with self.lock:
+            return self.effects.told(self.now_ns())
+
     def count_bad(self, topic: str) -> None:
         """Count a row that could not be read."""
         self._rows.labels(topic, "bad").inc()
@@ -190,6 +197,7 @@ class Exporter:
             for path in [p for p in self.paths.values() if not p.configured]:
                 if now_ns - (path.seen_ns or 0) > FORGET_NS:
                     del self.paths[path.name]
+                    self.effects.forget(path.name)
                     self.memory.release([path.name])
             found = [
                 path
@@ -207,7 +215,13 @@ class Exporter:
                 if path.chunks is None:
                     path.chunks = metrics_text.chunks(path, service=service)
             pieces = [path.chunks for path in shown if path.chunks is not None]
-            return metrics_text.join(pieces, [*self._of_now(shown), *self._active_events()])
+            return metrics_text.join(pieces, [*self._of_now(shown), *self._of_events()])
+
+    def _of_events(self) -> list[str]:
+        return [
+            *event_metrics.active(self.events, self.now_ns()),
+            *event_metrics.effects(self.effects_told()),
+        ]
 
     def _of_now(self, shown: list[Path]) -> list[str]:
         """Return the families that also change with the clock."""
@@ -220,20 +234,6 @@ class Exporter:
             states.append(_STATE % (*labels, found.state.rank))
             marks.append(_MAINTENANCE % (*labels, int(marked)))
         return states + marks if shown else []
-
-    def _active_events(self) -> list[str]:
-        """Return the events that go on, and those that ended so lately that a scrape may have missed them."""
-        now_ns = self.now_ns()
-        tail_ns = {"maintenance": 0}
-        found = {
-            (event.kind, event.text[:MAX_EVENT_TEXT])
-            for event in self.events
-            if event.covers(now_ns - tail_ns.get(event.kind, EVENT_TAIL_NS), now_ns + 1)
-        }
-        lines = [
-            _ACTIVE_EVENT % (quote(kind), quote(words), 1) for kind, words in sorted(found)[:MAX_EVENTS_TOLD]
-        ]
-        return [head("event_active"), *lines] if lines else []
 
     def _path(self, row: Named, routes: dict[str, int] | None = None) -> Path:
         """Return a row's path; raise Full if there is no memory left for it or for what the row adds."""

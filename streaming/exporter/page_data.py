@@ -9,6 +9,7 @@ from collectors.contract.events import Event
 from collectors.contract.window_rows import CLASSES, Latency, LiveRow, WindowRow
 from streaming.exporter.core import Exporter
 from streaming.exporter.error_budget import ErrorBudget
+from streaming.exporter.event_effects import Effect
 from streaming.exporter.objectives import Objective
 from streaming.exporter.path import Path, Point
 from streaming.states import WORST_FIRST
@@ -28,6 +29,7 @@ def snapshot(exporter: Exporter, not_ready: str | None = None) -> Json:
     """Return everything there is to show now; `not_ready` says why the counters may be behind."""
     with exporter.lock:
         now_ns = exporter.now_ns()
+        effects = {event.key: effect for event, effect in exporter.effects_told()}
         return {
             "v": VERSION,
             "site": exporter.config.site,
@@ -43,6 +45,9 @@ def snapshot(exporter: Exporter, not_ready: str | None = None) -> Json:
                     "kind": event.kind,
                     "paths": list(event.paths),
                     "text": event.text,
+                    "do": event.do,
+                    "what": event.what,
+                    "effect": _effect(effects.get(event.key)),
                 }
                 for event in _told_once(exporter.events)[-EVENTS_SHOWN:]
             ],
@@ -52,8 +57,21 @@ def snapshot(exporter: Exporter, not_ready: str | None = None) -> Json:
 
 def _told_once(events: Iterable[Event]) -> list[Event]:
     """Return the events without those that were told again with their end."""
-    ended = {(event.at_ns, event.kind, event.paths) for event in events if event.until_ns is not None}
-    return [e for e in events if e.until_ns is not None or (e.at_ns, e.kind, e.paths) not in ended]
+    ended = {event.key for event in events if event.until_ns is not None}
+    return [e for e in events if e.until_ns is not None or e.key not in ended]
+
+
+def _effect(effect: Effect | None) -> Json | None:
+    """Return what the event did, or None: of maintenance, and of what is long over."""
+    if effect is None:
+        return None
+    return {
+        "detected_seconds": _seconds(effect.detected_ns),
+        "recovered_seconds": _seconds(effect.recovered_ns),
+        "touched_paths": effect.touched,
+        "recovered_paths": effect.recovered,
+        "lost": effect.lost,
+    }
 
 
 def _path(exporter: Exporter, path: Path, now_ns: int) -> Json:

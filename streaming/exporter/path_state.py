@@ -49,6 +49,11 @@ def _diagnose_by_rows(path: Path) -> Diagnosis:
     return _OK
 
 
+def troubled_now(path: Path) -> bool:
+    """Return whether the newest live row tells of trouble: of a state that no final window makes."""
+    return any(_REASONS[word](path) for word in ("outage", "behind", "suspect"))
+
+
 def _outage(path: Path) -> str:
     outage_ns = path.outage_ns
     if outage_ns < OUTAGE_SECONDS * _SECOND_NS:

@@ -40,7 +40,13 @@ class StateFile:
         """Replace the file; raises OSError if that fails."""
         with exporter.lock:
             paths = {name: _dump(path) for name, path in exporter.paths.items() if path.seen_ns is not None}
-            value = {"v": VERSION, "prefix": self.prefix, "offsets": offsets, "paths": paths}
+            value = {
+                "v": VERSION,
+                "prefix": self.prefix,
+                "offsets": offsets,
+                "paths": paths,
+                "trouble": exporter.effects.dump(),
+            }
             data = json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
         replace(self.file, data)
 
@@ -73,12 +79,14 @@ class StateFile:
             if value["prefix"] != self.prefix:
                 raise DamagedState(f"{self.file} is of topics {value['prefix']}.*, not {self.prefix}.*")
             _fill(exporter, value["paths"])
+            exporter.effects.load(value.get("trouble", {}))  # there was none in states of before
             return {
                 topic: {int(partition): int(offset) for partition, offset in of_topic.items()}
                 for topic, of_topic in value["offsets"].items()
             }
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             exporter.paths.clear()
+            exporter.effects.clear()
             exporter.add_configured()
             raise DamagedState(f"{self.file} holds no state: {type(error).__name__}: {error}") from None
 

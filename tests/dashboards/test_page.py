@@ -163,6 +163,22 @@ def test_tells_events_and_maintenance(page: Page, served: Served) -> None:
     page.wait(f"{row()}.innerText.includes('maintenance')", "the path's mark")
 
 
+def test_tells_what_a_fault_did(page: Page, served: Served) -> None:
+    """How soon it was seen, and how soon after its end it was over."""
+    number = recent() - 4
+    now = number * 5 * SECOND + 1_700_000_000 * SECOND
+    served.exporter.apply_event(Event(now, None, "fault", (), "cut", "cut", "A--B"))
+    page.wait(
+        "/fault, since \\d+ s: cut/.test(document.getElementById('events').innerText)", "that it goes on"
+    )
+    served.exporter.apply_event(Event(now, now + 2 * SECOND, "fault", (), "cut", "cut", "A--B"))
+    served.exporter.apply_window(window("east-west", number, lost=3))
+    served.exporter.apply_window(window("east-west", number + 1))
+    page.wait(
+        "/, seen in \\d+ s, over in 3 s: cut/.test(document.getElementById('events').innerText)", "both"
+    )
+
+
 def test_touches_only_what_changed(page: Page, served: Served) -> None:
     """With 500 paths on show an update of ten changes ten rows: the others' nodes are left alone."""
     now = recent()

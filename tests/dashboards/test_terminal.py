@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 from helpers import free_port
 from made_exporter import Served, recent
-from made_rows import SECOND, live, window
+from made_rows import LENGTH, SECOND, START, live, window
 from rich.cells import cell_len
 from rich.console import Console
 
@@ -131,6 +131,27 @@ def test_tells_faults_and_works(served: Served) -> None:
     assert max(map(cell_len, lines)) <= 80
     assert re.match(r"deploy from \d\d:\d\d:\d\d: soon$", lines[2])
     assert not any("long ago" in line or "2.44" in line for line in lines)
+
+
+def test_tells_what_a_fault_did(served: Served) -> None:
+    """How soon it was seen, and how soon after its end it was over: before the text, which may be cut."""
+    number = recent() - 4
+    begin_ns = START + number * LENGTH
+    event = Event(begin_ns, begin_ns + 2 * SECOND, "fault", (), "router B down for 2 s", "kill", "B")
+    served.exporter.apply_event(Event(begin_ns, None, "fault", (), "router B killed", "kill", "B"))
+    (line,) = [line for line in printed(snapshot(served.exporter)) if line.startswith("fault")]
+    assert re.fullmatch(r"fault since \d+ s: router B killed", line)
+    served.exporter.apply_event(event)
+    (line,) = [line for line in printed(snapshot(served.exporter)) if line.startswith("fault")]
+    assert re.fullmatch(r"fault \d+ s ago, for 2 s: router B down for 2 s", line)
+    served.exporter.now_ns = lambda: begin_ns + 1_300_000_000  # type: ignore[misc] # its clock
+    served.exporter.apply_live(live(number=number, at_ns=begin_ns + SECOND, suspect=3))
+    served.exporter.apply_window(window(number=number, lost=3))
+    served.exporter.apply_window(window(number=number + 1))
+    served.exporter.now_ns = time.time_ns  # type: ignore[misc]
+    (line,) = [line for line in printed(snapshot(served.exporter)) if line.startswith("fault")]
+    assert re.fullmatch(r"fault \d+ s ago, for 2 s, seen in 1 s, over in 3 s: router B down for 2 s", line)
+    assert cell_len(line) <= 80
 
 
 @pytest.mark.parametrize("height", [24, 30, 50])

@@ -20,6 +20,7 @@ from standin_clients import StandIn
 
 from collectors.http import client
 from deploy.embedded import http
+from streaming.archive.read import Question, read
 
 pytestmark = pytest.mark.slow
 
@@ -78,6 +79,21 @@ def _ready(port: int) -> str:
     with contextlib.suppress(OSError):
         return client.get(url, time.monotonic() + 5).body.decode()
     return ""
+
+
+def test_rows_are_kept(router: StandIn, tmp_path: Path) -> None:
+    """With --archive: all final rows of a run, as `inflight archive` reads them."""
+    router.tell(kind="drop", address="closest/run-kept", count=4)
+    path = "{from: a, to: a, address: closest/run-kept, presettled: true}"
+    config = _config(tmp_path, router, "rate: 50/s, count: 200", f"\n  one: {path}\n")
+    rows, port = tmp_path / "rows", free_port()
+    command = [sys.executable, "-m", "deploy", "run", "-c", str(config), "--archive", str(rows)]
+    with subprocess.Popen([*command, "--listen", f"127.0.0.1:{port}"]) as process:
+        wait_until(lambda: _messages(port, "received") == {"one": 196}, 60, "all windows to be final")
+        wait_until(lambda: _messages(port, "lost") == {"one": 4}, 20, "the loss to be final")
+        process.send_signal(signal.SIGTERM)
+    kept = list(read(str(rows), Question(0, 1 << 62)))
+    assert (sum(row["sent"] for row in kept), sum(row["lost"] for row in kept)) == (200, 4)
 
 
 def test_a_terminal_shows_how_long_messages_take_and_what_is_missing(router: StandIn, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from deploy.commands.archive import command
 from streaming.accounting import Accountant
 from streaming.archive.read import ArchiveError, Question, read
 from streaming.archive.text import as_csv, as_hlog
+from streaming.archive.write import ArchiveWriter
 from streaming.spark import archive
 
 pytestmark = pytest.mark.e2e
@@ -67,6 +68,17 @@ def test_what_is_read_is_what_was_written(spark: SparkSession, final: list[bytes
     assert sorted(stored(tmp_path)) == sorted(final)
     assert archive.compact(spark, str(tmp_path), before="2024-01-01", settled_ms=0) == list(DATES)
     assert archive.compact(spark, str(tmp_path), before="2024-01-01", settled_ms=0) == []
+    assert sorted(stored(tmp_path)) == sorted(final)
+    files = sorted(str(f.relative_to(tmp_path).parent) for f in tmp_path.rglob("*.parquet"))
+    assert files == [f"daily/date={date}" for date in DATES]
+
+
+def test_what_run_keeps_is_compacted_too(spark: SparkSession, final: list[bytes], tmp_path: Path) -> None:
+    """The files that are written without Spark are an archive like any other."""
+    land(spark, tmp_path, final[:5])
+    ArchiveWriter(tmp_path).write(final[3:])
+    assert sorted(stored(tmp_path)) == sorted(final)
+    assert archive.compact(spark, str(tmp_path), before="2024-01-01", settled_ms=0) == list(DATES)
     assert sorted(stored(tmp_path)) == sorted(final)
     files = sorted(str(f.relative_to(tmp_path).parent) for f in tmp_path.rglob("*.parquet"))
     assert files == [f"daily/date={date}" for date in DATES]

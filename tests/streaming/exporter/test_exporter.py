@@ -152,6 +152,22 @@ def test_events_are_told_while_they_go_on_and_shortly_after(made: Made) -> None:
     assert made.values("event_active") == {}
 
 
+def test_an_action_is_told_until_its_end(made: Made) -> None:
+    """It goes on until it is told again with its end; one that never is, for a day."""
+    begun = Event(START, None, "fault", (), "router B killed", "kill", "B")
+    made.exporter.apply_event(begun)
+    made.now_ns = START + 600 * SECOND
+    assert made.values("event_active") == {'kind="fault",text="router B killed"': 1}
+    made.now_ns = START + 24 * 3_600 * SECOND
+    assert made.values("event_active") == {}
+    made.now_ns = START + 600 * SECOND
+    made.exporter.apply_event(Event(START, made.now_ns, "fault", (), "router B down", "kill", "B"))
+    made.exporter.apply_event(begun)
+    assert made.values("event_active") == {'kind="fault",text="router B down"': 1}
+    made.now_ns += 16 * SECOND
+    assert made.values("event_active") == {}
+
+
 def test_books_that_do_not_balance_are_counted(made: Made) -> None:
     """Each row is checked: classes against sent, outcomes against classes, latencies against received."""
     made.feed(window(number=0))

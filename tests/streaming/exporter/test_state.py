@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_counts import Made
-from made_rows import LENGTH, live, window
+from made_rows import LENGTH, SECOND, START, live, window
 
 from collectors.config.model import Kafka
+from collectors.contract.events import Event
 from collectors.contract.window_rows import WindowRow
 from streaming.exporter import core
 from streaming.exporter.consumer import Consumer
@@ -86,6 +87,47 @@ def test_state_holds_all_that_is_shown(tmp_path: Path) -> None:
     assert made.exporter.render() == before
     assert json.loads((tmp_path / "exporter.json").read_text())["v"] == 1
     assert [file.name for file in tmp_path.iterdir()] == ["exporter.json"]
+
+
+def test_what_an_event_did_outlives_a_restart(tmp_path: Path) -> None:
+    """When it was seen is not forgotten, nor seen anew in what is read again of live rows."""
+    made = Made()
+    made.now_ns = START + 63 * SECOND
+    event = Event(START + 61 * SECOND, START + 64 * SECOND, "fault", (), "cut", "cut", "A--B")
+    made.exporter.apply_live(live(number=12, at_ns=START + 62 * SECOND, suspect=2))
+    made.feed(window(number=12, lost=2), window(number=13))
+    made.exporter.apply_event(event)
+    names = ("detected_seconds", "recovered_seconds", "touched_paths", "lost_messages")
+    before = [list(made.values(f"event_{name}").values()) for name in names]
+    assert before == [[2.0], [1.0], [1], [2]]
+    state = StateFile(tmp_path / "exporter.json", "inflight")
+    state.save(made.exporter, {})
+    made.start()
+    made.now_ns += 60 * SECOND
+    state.load(made.exporter)
+    made.exporter.apply_event(event)
+    made.exporter.apply_live(live(number=12, at_ns=START + 62 * SECOND, suspect=2))
+    assert [list(made.values(f"event_{name}").values()) for name in names] == before
+
+
+def test_a_state_of_before_events_were_kept_is_taken(tmp_path: Path) -> None:
+    """And one whose trouble is none is put aside as any other damage."""
+    made = Made()
+    made.feed(window(number=0))
+    state = StateFile(tmp_path / "exporter.json", "inflight")
+    state.save(made.exporter, {})
+    value = json.loads(state.file.read_text())
+    assert value.pop("trouble")
+    state.file.write_text(json.dumps(value))
+    made.start()
+    assert state.load(made.exporter) == {}
+    assert made.value("path_sent_messages_total") == 50
+    for trouble in (7, {"a": 5}, {"a": [[1, 2], [], []]}, {"a": [[0, 0, 0, False], [[1]], []]}):
+        state.file.write_text(json.dumps({**value, "trouble": trouble}))
+        made.start()
+        with pytest.raises(DamagedState):
+            state.load(made.exporter)
+        assert made.exporter.effects.paths == {}
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,9 @@ def exporter(registry: CollectorRegistry) -> Exporter:
             moves=moved,
         )
     )
+    made.apply_window(window(number=2))
     made.apply_live(live(number=3, suspect=2))
+    made.apply_event(Event(START, START + 4 * SECOND, "fault", ("east-*",), "router B down", "kill", "B"))
     made.apply_window(window("guest/west", presettled=True, values_ns=[]))
     made.apply_event(Event(START, START + 90 * SECOND, "maintenance", ("guest/*",), "new cable"))
     return made

@@ -58,7 +58,7 @@ def test_publishing_once_and_again(
     assert "every panel's queries run, and every rule is well" in first.output
     assert all(f"make dashboard {board['title']}" in first.output for board in build.dashboards().values())
     rules = {rule["uid"]: rule for rule in client.rules()}
-    assert len(rules) == 18
+    assert len(rules) == 20
     silent = rules["inflight-pathsilent"]["annotations"]
     assert silent["runbook_url"] == "http://exporter:9750/runbook#pathsilent"
     assert silent["dashboard"].startswith(running.grafana_url + "/d/inflight-path?")

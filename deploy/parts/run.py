@@ -15,8 +15,10 @@ from collectors.polling.metric_cache import MetricCache
 from collectors.probe.prober import Prober, Settings
 from collectors.process.worker import joined
 from collectors.runner import CollectorRunner
+from deploy import marks
 from deploy.parts.build_info import add_build_info
 from deploy.parts.ends import choose_paths
+from deploy.parts.event_file import EventFile
 from deploy.parts.in_process import InProcessAccounting
 from deploy.parts.metrics import ProbeMetrics
 from deploy.parts.part import Part
@@ -58,6 +60,12 @@ class RunPart(Part):
             taken.callback(self._accounting.close)
             self._collectors = CollectorRunner(config, registry, self._accounting.take_poll, cache=cache)
             taken.callback(self._collectors.close)
+            self._events = EventFile(
+                config.state / marks.FILE,
+                self.exporter.apply_event,
+                lambda: self.exporter.count_bad("events"),
+            )
+            taken.callback(self._events.close)
             self._sink = InProcessSink(self._accounting.take)
             taken.callback(self._sink.close)
             self.prober: Final = Prober(sending, receiving, config.endpoints, self._sink, settings)
@@ -80,6 +88,7 @@ class RunPart(Part):
     def _start(self) -> None:
         self._accounting.start()
         self._collectors.start()
+        self._events.start()
         self.prober.start()
         counts = len(self.prober.senders), len(self.prober.receivers)
         _log.info("%d senders, %d receivers; %s/metrics, %s/ for people", *counts, self.url, self.url)
@@ -90,4 +99,5 @@ class RunPart(Part):
             self._sink.not_ready(),
             self._accounting.not_ready(),
             self._collectors.problem,
+            self._events.not_ready(),
         )

@@ -49,21 +49,24 @@ _MAY_IMPORT = {
     "deploy/control_socket": "",
     "deploy/logs": "",
     "deploy/signals": "",
+    "deploy/marks": "errors",
     "deploy/options": "errors",
     "deploy/jvm": "errors",
     "deploy/setup": "jvm",
     "deploy/ping": "errors",
     "deploy/live_check": "errors logs",
     "deploy/status": "errors options",
-    "deploy/parts": "errors jvm ping signals",
+    "deploy/parts": "errors jvm marks ping signals",
     "deploy/spark_submit": "errors jvm parts",
     "deploy/standin": "errors logs",
-    "deploy/topology": "",
+    "deploy/topology": "actions",
+    "deploy/actions": "embedded errors lab marks topology",
     "deploy/embedded": "errors jvm standin topology",
     "deploy/lab": "control_socket embedded errors jvm logs signals standin topology",
     "deploy/demo": "embedded errors jvm lab signals topology",
     "deploy/commands": (
-        "demo errors lab live_check logs options parts ping signals spark_submit status topology"
+        "actions demo errors lab live_check logs marks options parts ping signals spark_submit status"
+        " topology"
     ),
     "deploy/cli": "commands logs",
     "deploy/__main__": "cli",

@@ -53,7 +53,7 @@ def target(
 ) -> Target:
     """Return the hosts of a topology, by ssh or a template; what a template alone reaches; else a lab.
 
-    Without `needs_lab` it may be none of these: a command of the user's is done on this machine.
+    Without `needs_lab` it may be none of these: commands and clocks are this machine's.
     """
     if lab is not None and (topology or template):
         raise Problem("--lab is one network, -t and --with are others")
@@ -108,12 +108,16 @@ def carry_out(
     return _status(done, whole=whole), done
 
 
-def undo(tell: Tell) -> int:
-    """Undo what was left, and return the exit status."""
-    notes = Notes.of_user()
+def undo_left_behind(tell: Tell) -> bool:
+    """Undo what was left, and return whether all of it is."""
     with Marks(tell) as marks:
-        whole = undo_left(notes, marks, tell)
-    for note in notes.read():
+        return undo_left(Notes.of_user(), marks, tell)
+
+
+def undo(tell: Tell) -> int:
+    """Undo what was left, tell what goes on, and return the exit status."""
+    whole = undo_left_behind(tell)
+    for note in Notes.of_user().read():
         if (owner := note.content.owner).pid != os.getpid():
             tell(f"{note.content.of().text}: goes on by pid {owner.pid}, which undoes it")
     return DONE if whole else LEFT

@@ -92,10 +92,8 @@ def clear(what: str, network: Network | None = None) -> Told:
     return _act("clear", what, network)
 
 
-def clock(
-    what: str, seconds: float, offset_ms: float, drift_ppm: float = 0, network: Network | None = None
-) -> Told:
-    return _act("clock", what, network, seconds, offset_ms=offset_ms, drift_ppm=drift_ppm)
+def clock(what: str, seconds: float, offset_ms: float, file: str, network: Network | None = None) -> Told:
+    return _act("clock", what, network, seconds, offset_ms=offset_ms, file=file)
 
 
 def command(

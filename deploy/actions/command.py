@@ -6,15 +6,19 @@ import re
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final, Literal
 
+from pydantic import BaseModel, ConfigDict
+
+from collectors.process import wall_clock
 from deploy.actions import source
 from deploy.actions.form import Action
 from deploy.actions.kinds import KINDS
 from deploy.actions.program import Run
-from deploy.actions.steps import Steps
+from deploy.actions.steps import FailedError, Result, Steps, Within
 from deploy.errors import Problem
 
+_MS_NS: Final = 1_000_000
 _PLACE: Final = re.compile(r"\{([a-z_]+)\}")
 _DOCKER: Final = {
     "kill": "{program} kill {part}",
@@ -73,6 +77,42 @@ class Template:
         except ValueError as error:
             raise Problem(f"the template {self._template!r} is no command line: {error}") from None
         return tuple(_filled(word, values) for word in words)
+
+
+class SetClock(BaseModel):
+    """How far the wall clock of Inflight's processes that watch this file is ahead, as a step."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    by: Literal["clock"] = "clock"
+    file: Path
+    offset_ns: int
+    lasts: ClassVar[bool] = True
+
+    def carry_out(self, _within: Within) -> Result:
+        try:
+            wall_clock.write(self.file, self.offset_ns)
+        except OSError as error:
+            raise FailedError(f"{self.file} cannot be written: {error.strerror}") from None
+        return Result()
+
+
+class Clocks:
+    """Actions `clock`: what is wrong with it stands in a file, and the file is taken back to nothing."""
+
+    def __init__(self, beside: Path) -> None:
+        """The file is looked up from `beside`."""
+        self._beside = beside
+
+    def steps(self, action: Action) -> Steps:
+        if action.file is None or action.offset_ms is None:
+            raise Problem(f"{action.do} is of no clock")
+        file = (self._beside / action.file.expanduser()).absolute()
+        return Steps(
+            SetClock(file=file, offset_ns=round(action.offset_ms * _MS_NS)), SetClock(file=file, offset_ns=0)
+        )
+
+    def called(self, what: str) -> str:
+        return what
 
 
 class Commands:

@@ -119,7 +119,7 @@ class Action(_Element):
     percent: Share | None = None
     direction: Annotated[str, Field(pattern=r"^[A-Za-z0-9._>-]{1,130}$")] | None = None
     offset_ms: Annotated[float, Field(ge=-1e9, le=1e9)] | None = None
-    drift_ppm: Annotated[float, Field(ge=-1e5, le=1e5)] | None = None
+    file: FileName | None = None
     run: Argv | None = None
     undo: Argv | None = None
     source: Annotated[Source, BeforeValidator(_source)] | None = Field(None, alias="from")

@@ -107,14 +107,13 @@ KINDS: Final[dict[Verb, Kind]] = {
     ),
     "clear": _at_once("as it was, all faults of a link gone", "link", "cleared"),
     "clock": Kind(
-        "its clock is wrong",
+        "its clock is wrong: a process of Inflight with INFLIGHT_CLOCK_FILE=file",
         "part",
         "the clock of {what} wrong by {offset_ms:g} ms",
         "the clock of {what} was wrong for {time}",
         "the clock of {what} is right again after {time}",
         "clear",
-        ("offset_ms",),
-        ("drift_ppm",),
+        ("offset_ms", "file"),
     ),
     "command": Kind(
         "a command of yours",

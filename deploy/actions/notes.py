@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from collectors.contract.events import Event, decode, encode
 from collectors.process import private_files
+from deploy.actions.command import SetClock
 from deploy.actions.form import Action
 from deploy.actions.labs import Ask
 from deploy.actions.program import Run
@@ -28,7 +29,7 @@ _MOST: Final = 1_000
 _LOCK_SECONDS: Final = 10.0
 _log: Final = logging.getLogger("inflight.actions")
 
-Undo = Annotated[Run | Ask, Field(discriminator="by")]
+Undo = Annotated[Run | Ask | SetClock, Field(discriminator="by")]
 
 
 class Content(BaseModel):

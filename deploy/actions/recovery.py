@@ -21,6 +21,8 @@ _SECOND_NS: Final = 1_000_000_000
 
 def undo_left(notes: Notes, marks: Marks, tell: Tell) -> bool:
     """Undo what has no living owner, the last begun first, and say so; return whether nothing is left."""
+    if not notes.read():
+        return True
     with notes.locked():
         left = [note for note in notes.read() if note.content.owner.state() == "gone"]
         for note in left:

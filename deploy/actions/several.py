@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from deploy.actions.command import Commands, Template
+from deploy.actions.command import Clocks, Commands, Template
 from deploy.actions.executor import Executor
 from deploy.actions.form import HERE, SSH, Action
 from deploy.actions.steps import Steps
@@ -20,7 +20,7 @@ class Several:
 
     def __init__(self, usual: Executor, named: Mapping[str, Executor], beside: Path) -> None:
         self._usual, self._named = usual, named
-        self._commands = Commands(beside)
+        self._own: dict[str, Executor] = {"command": Commands(beside), "clock": Clocks(beside)}
 
     def steps(self, action: Action) -> Steps:
         return self._executor(action).steps(action)
@@ -29,8 +29,8 @@ class Several:
         return self._usual.called(what)
 
     def _executor(self, action: Action) -> Executor:
-        if action.do == "command":
-            return self._commands
+        if action.do in self._own:
+            return self._own[action.do]
         if action.by is None:
             return self._usual
         if action.by in {HERE, SSH}:

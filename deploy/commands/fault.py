@@ -106,7 +106,7 @@ def command(
         ssh_config=ssh_config,
         template=template,
         config=config_file,
-        needs_lab=do != "command",
+        needs_lab=do not in {"command", "clock"},
     )
     stopping = threading.Event()
     stop_on_signals(stopping, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

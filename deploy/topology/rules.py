@@ -236,7 +236,8 @@ def _stories(plan: Plan) -> Iterator[Mistake]:
         for number, action in enumerate(story):
             place = ("stories", name, number)
             of_link = EXPECT_SEPARATOR in action.what
-            if action.what not in (links if of_link else parts):
+            # A clock is that of a process of Inflight, which is no part of the network.
+            if action.do != "clock" and action.what not in (links if of_link else parts):
                 kind = "link" if of_link else "router or broker"
                 yield (*place, "what"), unknown_name(kind, action.what, links if of_link else parts)
             if action.to is not None and action.to not in parts:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from helpers import wait_until
 
 if TYPE_CHECKING:
     from conftest import Faults  # type: ignore[import-not-found]  # pytest's
@@ -153,7 +154,7 @@ def test_no_room_for_a_note(faults: Faults) -> None:
     faults.notes.write_text("a file where the folder should be")
     status, told = faults.with_tool("kill", "B", "--for", "100ms")
     assert status == 2
-    assert f"notes of actions cannot be kept in {faults.notes}: " in told
+    assert f"B: kill did not begin: notes of actions cannot be kept in {faults.notes}: " in told
     assert faults.done(begun=True) == []
     assert faults.marked() == []
 
@@ -192,7 +193,8 @@ def test_rubbish_among_the_notes(faults: Faults) -> None:
     (faults.notes / "y.json").write_bytes(b"\0" * 100_000)
     status, told = faults.with_tool("kill", "B", "--for", "100ms")
     assert status == 0
-    assert told.count("is no note of an action") == 4  # once before, once when its own is written
+    assert "x.json is no note of an action" in told
+    assert "y.json is no note of an action" in told
     assert sorted(file.name for file in faults.noted()) == ["x.json", "y.json"]
 
 
@@ -217,6 +219,20 @@ def test_a_command_of_one_s_own(faults: Faults) -> None:
     assert (faults.folder / "undone").exists()
     assert "hush" not in told
     assert "hush" not in (faults.folder / "state/events.jsonl").read_text()
+
+
+def test_a_clock_that_is_wrong_for_a_while(faults: Faults) -> None:
+    """As the file says that processes of Inflight watch; also after a kill -9."""
+    file = faults.folder / "clock"
+    wrong = ("clock", "probe", "offset_ms=-1500", "file=clock")
+    assert faults(*wrong, "--for", "100ms")[0] == 0
+    assert file.read_text() == "0\n"
+    begun = faults.begin(*wrong)
+    wait_until(lambda: file.read_text() == "-1500000000\n", 60, "the wrong clock")
+    begun.kill()
+    begun.wait()
+    assert faults("undo")[0] == 0
+    assert file.read_text() == "0\n"
 
 
 @pytest.mark.parametrize(

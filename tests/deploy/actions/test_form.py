@@ -103,6 +103,7 @@ def test_every_kind_can_be_written() -> None:
         "to": "C",
         "percent": 5,
         "offset_ms": -20,
+        "file": "clock",
         "run": "x",
     }
     for verb, kind in KINDS.items():

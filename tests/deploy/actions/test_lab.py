@@ -21,10 +21,9 @@ from collectors.contract.events import Event
 from deploy.actions.here import InProcess
 from deploy.actions.notes import Notes
 from deploy.actions.player import play
-from deploy.embedded.programs import router_management
 from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.errors import Problem
-from deploy.lab import record
+from deploy.lab import management, record
 from deploy.lab.lab import Lab
 from deploy.parts.run import RunPart
 from deploy.topology import load, shapes
@@ -68,7 +67,7 @@ def test_a_stand_in_is_killed_and_comes_back(lab: Lab, tmp_path: Path) -> None:
     assert told[0] == "router B killed"
     assert told[1].startswith("router B is back after ")
     assert lab.parts["B"].process.pid != before
-    assert router_management.nodes(lab.routers["B"].url)
+    assert management.answers(lab.routers["B"].url)
     assert [(event.what, event.until_ns is None) for event in marked] == [("B", True), ("B", False)]
     assert not (tmp_path / "notes").exists()
 
@@ -90,7 +89,7 @@ def test_a_stand_in_stands_still(lab: Lab, tmp_path: Path) -> None:
     assert stat.read_text().rpartition(")")[2].split()[0] == "T"
     stopping.set()
     playing.join(60)
-    assert router_management.nodes(lab.routers["B"].url)
+    assert management.answers(lab.routers["B"].url)
     assert lab.parts["B"].process.pid == before
 
 
@@ -168,7 +167,30 @@ def test_a_story_of_its_topology(kept: Kept) -> None:
 def test_what_the_lab_does_not_have(kept: Kept) -> None:
     """Before anything is done."""
     assert "the lab two has no Z; it has A, B, A--B" in kept.faults("kill", "Z")[1]
-    assert "the lab two cannot: it can kill, pause," in kept.faults("stall", "A--B")[1]
+    told = kept.faults("loss", "A--B", "percent=5")[1]
+    assert "the lab two cannot: it can clear, cut, delay, kill," in told
+
+
+def test_two_faults_of_one_link(kept: Kept) -> None:
+    """The end of one is not the end of the other."""
+    slow = kept.faults.begin("delay", "B--A", "ms=20")
+    wait_until(lambda: _faults_of_link(kept) == ["delay"], 60, "the delay")
+    status, told = kept.faults("limit", "A--B", "bytes_per_second=100000", "--for", "100ms")
+    assert status == 0, told
+    assert _faults_of_link(kept) == ["delay"]
+    status, told = kept.faults("delay", "A--B", "ms=5", "--for", "100ms")
+    assert (status, "which goes on; what undoes both is the same" in told) == (2, True)
+    slow.terminate()
+    told, _ = slow.communicate(timeout=60)
+    assert slow.returncode == 0
+    assert "link A--B is as it was after" in told
+    assert _faults_of_link(kept) == []
+
+
+def _faults_of_link(kept: Kept) -> list[str]:
+    found = record.read(kept.folder)
+    assert found is not None
+    return [str(fault["do"]) for fault in found.faults.get("A--B", ())]
 
 
 def test_a_part_that_someone_else_started(kept: Kept) -> None:

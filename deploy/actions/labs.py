@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from collectors.router.topology import EXPECT_SEPARATOR
 from deploy.actions.form import Action
 from deploy.actions.here import called, commands, within
 from deploy.actions.steps import FailedError, GoneError, Result, Steps, Within
@@ -53,7 +54,8 @@ class KeptLab:
 
     def __init__(self, lab: LabRecord) -> None:
         self._lab = lab
-        self._kinds = {part.name: part.kind for part in lab.record.parts}
+        parts = lab.record.parts
+        self._kinds = {part.name: part.kind for part in parts if EXPECT_SEPARATOR not in part.name}
 
     def steps(self, action: Action) -> Steps:
         known = [*self._kinds, *self._lab.record.links]

@@ -166,7 +166,7 @@ def test_a_story_of_its_topology(kept: Kept) -> None:
 
 def test_what_the_lab_does_not_have(kept: Kept) -> None:
     """Before anything is done."""
-    assert "the lab two has no Z; it has A, B, A--B" in kept.faults("kill", "Z")[1]
+    assert "the lab two has no Z; it has A, B, A--B, clients--A" in kept.faults("kill", "Z")[1]
     told = kept.faults("loss", "A--B", "percent=5")[1]
     assert "the lab two cannot: it can clear, cut, delay, kill," in told
 

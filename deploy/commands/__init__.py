@@ -10,6 +10,7 @@ SUMMARIES: Final = {
     "demo": "Watch a whole network started on this machine.",
     "event": "Tell of maintenance, a deployment or a fault made on purpose.",
     "export": "Serve results from Kafka: /metrics and a live page.",
+    "fault": "Break a part or a link on purpose, marked and undone.",
     "lab": "Run a network on this machine, to break it and to measure on it.",
     "ping": "Measure one path, with no config and no Kafka.",
     "probe": "Send and receive probe messages; records go to Kafka.",

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from collectors.contract import events
+from deploy import marks
 from deploy.errors import Problem
 from deploy.options import DURATION, config_option, load_config
 
@@ -24,25 +25,14 @@ def command(
     """Mark the dashboards, now or for so long, with TEXT.
 
     While `maintenance` goes on, alerts of its paths are quiet, and their messages do not count for
-    objectives; it needs --for.
+    objectives; it needs --for. It goes to Kafka, or where the config has none, to `events.jsonl` in its
+    `state` folder, which `inflight run` reads.
 
     Example: inflight event maintenance "new router version" --for 2h --path 'east-*'
     """
-    kafka = load_config(config_file).kafka
-    if kafka is None:
-        raise Problem(f"{config_file} has no `kafka`, which is where events go")
+    config = load_config(config_file)
     if kind == "maintenance" and duration_ns is None:
         raise Problem("say how long the maintenance goes on, like --for 2h")
     now_ns = time.time_ns()
     until_ns = None if duration_ns is None else now_ns + duration_ns
-    data = events.encode(events.Event(now_ns, until_ns, kind, paths, text))
-    # Imported here: `--help` must not load Kafka.
-    from collectors.config.secrets import SecretError  # noqa: PLC0415
-    from collectors.contract.topics import EVENTS  # noqa: PLC0415
-    from collectors.kafka.client import KafkaSetupError, put  # noqa: PLC0415
-
-    try:
-        events.decode(data)
-        put(kafka, EVENTS, data)
-    except (ValueError, KafkaSetupError, SecretError) as error:
-        raise Problem(str(error)) from None
+    marks.put(config, events.Event(now_ns, until_ns, kind, paths, text))

@@ -60,6 +60,7 @@ def up(
     Where it fails or is interrupted, nothing of it stays. Exit status 0: it is up.
     """
     # Imported here: `--help` must not load all that a lab is made of.
+    from deploy.actions import by_hand  # noqa: PLC0415
     from deploy.lab import client, show, starting  # noqa: PLC0415
     from deploy.lab.keeper import Order  # noqa: PLC0415
     from deploy.lab.wirings import DEFAULT, WIRINGS  # noqa: PLC0415
@@ -86,6 +87,7 @@ def up(
     def say(text: str) -> None:
         click.echo(f"{time.monotonic() - began:5.1f} s {text}")
 
+    by_hand.undo_left_behind(say)
     say(f"starting {name}: {show.counted(len(parts.routers), len(parts.brokers), kafka=kafka)}")
     try:
         lab = starting.up(order, say, stopping)

@@ -168,6 +168,7 @@ class Keeper:
             wiring=self._order.wiring,
             parts=self._all_parts(),
             links=tuple(sorted(self._lab.links)),
+            verbs=tuple(sorted(self._lab.verbs)),
             faults=faults,
         )
 

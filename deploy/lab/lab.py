@@ -146,6 +146,8 @@ class Lab:
             name = str(command.get("part"))
             if name not in self.parts:
                 raise Problem(f"{verb}: name a `part`, one of {', '.join(self.parts)}")
+            if verb == "start" and self.parts[name].alive:
+                return {}  # an action's undo may find that someone has started it by hand
             PART_VERBS[verb](self.parts[name])
             return {}
         if verb in self.wiring.verbs or "link" in command:

@@ -35,8 +35,13 @@ class ProcessId(_Element):
 
     @classmethod
     def own(cls) -> Self:
-        _, start_ticks = _stat(os.getpid())
-        return cls(pid=os.getpid(), start_ticks=start_ticks, boot=_boot())
+        return cls.of(os.getpid())
+
+    @classmethod
+    def of(cls, pid: int) -> Self:
+        """Return it of a process that there is, or raise OSError."""
+        _, start_ticks = _stat(pid)
+        return cls(pid=pid, start_ticks=start_ticks, boot=_boot())
 
     def state(self) -> Literal["running", "stopped", "gone"]:
         try:
@@ -82,6 +87,7 @@ class Record(_Element):
     parts: tuple[Part, ...] = ()
     links: tuple[_Text, ...] = ()
     faults: dict[str, tuple[dict[str, Any], ...]] = {}  # by link
+    verbs: tuple[_Text, ...] = ()  # what can be told to parts and links
 
 
 def write(folder: Path, record: Record) -> None:

@@ -16,8 +16,10 @@ from collectors.polling.metric_cache import MetricCache
 from collectors.probe.prober import Prober, Settings
 from collectors.process.worker import joined
 from collectors.runner import CollectorRunner
+from deploy import marks
 from deploy.parts.build_info import add_build_info
 from deploy.parts.ends import choose_paths
+from deploy.parts.event_file import EventFile
 from deploy.parts.in_process import InProcessAccounting
 from deploy.parts.metrics import ProbeMetrics
 from deploy.parts.part import Part
@@ -68,6 +70,12 @@ class RunPart(Part):
             taken.callback(self._accounting.close)
             self._collectors = CollectorRunner(config, registry, self._accounting.take_poll, cache=cache)
             taken.callback(self._collectors.close)
+            self._events = EventFile(
+                config.state / marks.FILE,
+                self.exporter.apply_event,
+                lambda: self.exporter.count_bad("events"),
+            )
+            taken.callback(self._events.close)
             self._sink = InProcessSink(self._accounting.take)
             taken.callback(self._sink.close)
             self.prober: Final = Prober(sending, receiving, config.endpoints, self._sink, settings)
@@ -97,6 +105,7 @@ class RunPart(Part):
             self._archive.start()
         self._accounting.start()
         self._collectors.start()
+        self._events.start()
         self.prober.start()
         counts = len(self.prober.senders), len(self.prober.receivers)
         _log.info("%d senders, %d receivers; %s/metrics, %s/ for people", *counts, self.url, self.url)
@@ -108,4 +117,5 @@ class RunPart(Part):
             self._accounting.not_ready(),
             self._collectors.problem,
             self._archive.not_ready() if self._archive else None,
+            self._events.not_ready(),
         )

@@ -20,6 +20,7 @@ from pydantic import (
 )
 
 from collectors.config.model import Address, Auth, FileName, HttpUrl, Name, PathConfig, Sasl, Tls
+from deploy.actions.form import Action
 from deploy.topology.programs import EntityKind, ProgramName
 
 LOOPBACK: Final = "127.0.0.1"
@@ -259,6 +260,7 @@ class Topology(_Element):
     links: tuple[Link, ...] = ()
     addresses: tuple[AddressRule, ...] = (MULTICAST,)
     paths: dict[Name, Talk] = {}
+    stories: dict[Name, Annotated[tuple[Action, ...], Field(min_length=1, max_length=200)]] = {}
 
     def placed(self, address: Callable[[str], str]) -> Topology:
         """Returns the same network with other addresses of its parts, and ports to be counted anew."""

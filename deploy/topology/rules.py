@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from collectors.config.mistakes import Mistake, unknown_name
+from collectors.router.topology import EXPECT_SEPARATOR, pair
 from deploy.topology import graph
 from deploy.topology.form import Topology
 from deploy.topology.plan import Plan, given_ports, port_number
@@ -79,6 +80,7 @@ def unworkable(plan: Plan) -> Iterator[Mistake]:
     yield from _given_link_routes(plan)
     yield from _addresses(plan.topology)
     yield from _logins(plan)
+    yield from _stories(plan)
 
 
 def _links(topology: Topology) -> Iterator[Mistake]:
@@ -224,3 +226,19 @@ def _logins(plan: Plan) -> Iterator[Mistake]:
         dialled = any(c.sasl == name for router in plan.routers.values() for c in router.connectors)
         if dialled and profile.password_file is not None and not program.login_password_files:
             yield ("sasl", name), f"connectors of qdrouterd {program.versions} read no password from a file"
+
+
+def _stories(plan: Plan) -> Iterator[Mistake]:
+    """Yields parts and links that stories name and nothing has."""
+    parts = [*plan.routers, *plan.brokers]
+    links = sorted({pair(one, other).id for one, other, _ in plan.links()})
+    for name, story in plan.topology.stories.items():
+        for number, action in enumerate(story):
+            place = ("stories", name, number)
+            of_link = EXPECT_SEPARATOR in action.what
+            # A clock is that of a process of Inflight, which is no part of the network.
+            if action.do != "clock" and action.what not in (links if of_link else parts):
+                kind = "link" if of_link else "router or broker"
+                yield (*place, "what"), unknown_name(kind, action.what, links if of_link else parts)
+            if action.to is not None and action.to not in parts:
+                yield (*place, "to"), unknown_name("router or broker", action.to, parts)

@@ -68,3 +68,14 @@ def test_a_kafka_that_is_not_there(tmp_path: Path) -> None:
     assert done.exit_code == 2
     assert done.output.startswith(f"inflight: Kafka at {servers} did not take a record on told.events: ")
     assert done.output.count("\n") == 1
+
+
+def test_without_a_kafka_it_goes_to_a_file(tmp_path: Path) -> None:
+    """In the config's `state` folder, where `inflight run` reads it."""
+    config = tmp_path / "inflight.yaml"
+    config.write_text(f"version: 1\nsite: here\nstate: {tmp_path}/state\n")
+    for text in ("new version", "and another"):
+        done = CliRunner().invoke(main, ["event", "-c", str(config), "deploy", text])
+        assert (done.exit_code, done.output) == (0, "")
+    lines = (tmp_path / "state/events.jsonl").read_bytes().splitlines()
+    assert [events.decode(line).text for line in lines] == ["new version", "and another"]

@@ -57,6 +57,12 @@ def _broker_variables(plan: Plan, name: str) -> dict[str, str]:
     return {"etc_folder": f"{folder}/etc", "service": service}
 
 
+def service(plan: Plan, name: str) -> str:
+    """Returns the unit of a router or broker, as the inventory names it for the playbook."""
+    variables = _router_variables if name in plan.routers else _broker_variables
+    return variables(plan, name)["service"]
+
+
 def playbook(plan: Plan) -> list[dict[str, Any]]:
     """Returns the playbook. It takes one router after the other: a network with second ways stays whole."""
     source = "hosts/{{ inventory_hostname }}"

@@ -144,7 +144,6 @@ def test_faults_of_links_are_shown_until_they_are_cleared(shared: Labs, line: La
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        ({"do": "start", "part": "A"}, "A runs already"),
         ({"do": "kill", "part": "X"}, "one of A, B"),
         ({"do": "kill"}, "one of A, B"),
         ({"do": "kill", "part": ["A"]}, "one of A, B"),

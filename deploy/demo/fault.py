@@ -1,50 +1,33 @@
-"""What `demo --fault` does: it kills the router in the middle, and starts it again."""
+"""What `demo --fault` does: the story of that name in the network's file."""
 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 
-from collectors.config.model import Kafka
-from collectors.contract import events, topics
-from collectors.kafka.client import put
+from collectors.config import load
+from deploy.actions.here import InProcess
+from deploy.actions.marking import Marks
+from deploy.actions.player import play
 from deploy.demo.stack import Stack
-from deploy.lab.lab import PREFIX
 
-_VICTIM = "B"
-_CALM_SECONDS = 12.0
-_DOWN_SECONDS = 8.0
+_STORY = "fault"
 _MENDED_SECONDS = 5.0  # until probes have found their ways again
 
 
 def break_and_mend(
     stack: Stack, has_results: threading.Event, stopping: threading.Event, tell: Callable[[str], None]
 ) -> None:
-    """Kill the router some time after the first results, start it again, and wait until all is well.
+    """Play the story from the first results on, and wait until all is well.
 
-    Each step is told, and recorded as an event. Returns early when `stopping` is set.
+    What is broken when `stopping` is set is mended before this returns.
     """
-    router = stack.lab.routers[_VICTIM]
     while not has_results.wait(0.2):
         if stopping.is_set():
             return
-    if stopping.wait(_CALM_SECONDS):
-        return
-    began_ns = time.time_ns()
-    router.kill()
-    tell(f"router {_VICTIM}, in the middle of the line, was killed")
-    _record(stack, events.Event(began_ns, None, "fault", (), f"router {_VICTIM} killed"))
-    if stopping.wait(_DOWN_SECONDS):
-        return
-    router.start()
-    stack.lab.wait_connected()
-    down_seconds = (time.time_ns() - began_ns) / 1e9
-    tell(f"router {_VICTIM} is back after {down_seconds:.1f} s")
-    text = f"router {_VICTIM} down for {down_seconds:.1f} s"
-    _record(stack, events.Event(began_ns, time.time_ns(), "fault", (), text))
-    stopping.wait(_MENDED_SECONDS)
-
-
-def _record(stack: Stack, event: events.Event) -> None:
-    put(Kafka(servers=(stack.lab.kafka.bootstrap,), prefix=PREFIX), topics.EVENTS, events.encode(event))
+    story = stack.lab.plan.topology.stories[_STORY]
+    with Marks(tell) as marks:
+        play(story, InProcess(stack.lab), marks.to(load.load(stack.config_file)), stopping, tell)
+    if not stopping.is_set():
+        stack.lab.wait_connected()
+        stopping.wait(_MENDED_SECONDS)

@@ -18,10 +18,10 @@ from collectors.contract.events import Event
 from collectors.kafka import batches
 from collectors.kafka.client import KafkaSetupError, client_kwargs
 from collectors.kafka.connect import connect
+from deploy import marks
 from deploy.errors import Problem
 from streaming.archive.read import ArchiveError, Question, read
 
-EVENT_FILE: Final = "events.jsonl"
 MAX_EVENT_BYTES: Final = 16 << 20  # of the file's end
 MAX_ROWS: Final = 200_000
 _POLL_MS: Final = 500
@@ -33,7 +33,7 @@ _REVISIONS_MS: Final = 3_600_000  # a window's last revision comes so long after
 def read_events(config: Config, left_out: Counter[str]) -> list[Event]:
     """Return all that are recorded; what is none is counted. Raises Problem."""
     if config.kafka is None:
-        lines: Iterator[bytes] = _lines(config.state / EVENT_FILE)
+        lines: Iterator[bytes] = _lines(config.state / marks.FILE)
     else:
         lines = _records(config.kafka, topics.EVENTS, 0, None)
     found = []

@@ -107,7 +107,7 @@ def test_an_offset_beyond_reason_is_refused(tmp_path: Path) -> None:
 
 
 def test_no_part_of_inflight_asks_the_time_elsewhere() -> None:
-    """Else a part would have two clocks. The archive asks how old its files are, by the machine's own clock."""
+    """Else a part would have two clocks. How old the archive's files are, the machine's clock tells."""
     asked = {
         f"{file.relative_to(_PROJECT)}:{node.lineno}"
         for part in _PARTS

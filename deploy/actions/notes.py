@@ -42,7 +42,6 @@ class Content(BaseModel):
     deadline_ns: int
     config: Path | None
     owner: ProcessId
-    process: ProcessId | None = None  # that is at work
     failed: str = ""  # why it could not be undone
 
     def of(self) -> Event:
@@ -60,13 +59,14 @@ class Note:
         self.file: Final = file
         self.content = content
 
-    def started(self, pid: int) -> None:
-        """Say which process is at work, so that whoever undoes it ends that first."""
-        self._amend(process=ProcessId.of(pid))
+    @property
+    def mark(self) -> str:
+        """What programs of this action carry, so that whoever undoes it can end them first."""
+        return f"{self.file}//"
 
     def failed(self, why: str) -> None:
         """Say that it could not be undone."""
-        self._amend(failed=why, process=None)
+        self._amend(failed=why)
 
     def taken_over(self) -> None:
         """Say that this process undoes it now."""

@@ -99,11 +99,11 @@ class _Performance:
         return event
 
     def _carry_out(self, step: Step, stopping: threading.Event) -> None:
-        started = self._note.started if self._note else lambda _pid: None
+        mark = self._note.mark if self._note else ""
         clock, result = self._around.clock, Result()
         began_ns = clock.now_ns()
         try:
-            result = step.carry_out(Within(self._action.deadline / _SECOND_NS, stopping, started))
+            result = step.carry_out(Within(self._action.deadline / _SECOND_NS, stopping, mark))
         except FailedError as error:
             result = error.result or result
             raise

@@ -15,6 +15,7 @@ from typing import ClassVar, Final, Literal
 from pydantic import BaseModel, ConfigDict
 
 from deploy.actions.steps import FailedError, NotBegunError, Result, Within
+from deploy.embedded.supervise import orphans
 
 OUTPUT_BYTES: Final = 16_384
 _CHUNK_BYTES: Final = 65_536
@@ -59,12 +60,14 @@ def run(
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             cwd=folder,
-            env=env,
+            env={
+                **(os.environ if env is None else env),
+                **({orphans.MARK: within.mark} if within.mark else {}),
+            },
             start_new_session=True,  # a group of its own, which Ctrl-C does not reach, nor any end of ours
         )
     except (OSError, ValueError) as error:
         raise NotBegunError(f"{argv[0]} cannot be run: {getattr(error, 'strerror', None) or error}") from None
-    within.started(program.pid)
     try:
         why = _read(program, output, within)
         if why is not None:

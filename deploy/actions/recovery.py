@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import threading
 import time
-from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
@@ -15,8 +12,10 @@ from deploy.actions.marking import Marks
 from deploy.actions.notes import Note, Notes
 from deploy.actions.performance import Tell
 from deploy.actions.steps import FailedError, GoneError, Within
+from deploy.embedded.supervise import orphans
 
 _SECOND_NS: Final = 1_000_000_000
+_EMPTY_LOOKS: Final = 5  # a program that was just being started has its mark only a moment later
 
 
 def undo_left(notes: Notes, marks: Marks, tell: Tell) -> bool:
@@ -35,11 +34,9 @@ def undo_left(notes: Notes, marks: Marks, tell: Tell) -> bool:
 def _undo(note: Note, marks: Marks, tell: Tell) -> bool:
     content = note.content
     event = content.of()
-    if content.process is not None and content.process.state() != "gone":
-        with suppress(ProcessLookupError):
-            os.killpg(content.process.pid, signal.SIGKILL)
+    orphans.end_marked(note.mark, grace_seconds=0, empty_looks=_EMPTY_LOOKS)
     try:
-        content.undo.carry_out(Within(content.deadline_ns / _SECOND_NS, threading.Event(), note.started))
+        content.undo.carry_out(Within(content.deadline_ns / _SECOND_NS, threading.Event(), note.mark))
         tell(f"{event.what}: {event.do} is undone")
     except GoneError as error:
         tell(f"{event.what}: nothing is left to undo: {error}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -36,11 +35,11 @@ class GoneError(NotBegunError):
 
 @dataclass(frozen=True)
 class Within:
-    """A step's time, an event that ends it earlier, and who is told of a process that it starts."""
+    """A step's time, an event that ends it earlier, and a mark that programs which it starts carry."""
 
     seconds: float
     stopping: threading.Event
-    started: Callable[[int], None] = lambda _pid: None
+    mark: str = ""
 
 
 class Step(Protocol):

@@ -136,10 +136,17 @@ def _plain(part: Any) -> dict[str, Any]:
 
 
 def _pairs(plan: Plan, meshes: dict[str, list[str]]) -> dict[str, Any]:
-    """Returns paths for a file that names none: from router to router of each mesh, and by all queues."""
+    """Returns paths for a file that names none: from router to router of each mesh, and by all queues.
+
+    One goes right across each mesh: if a router on it dies, the way round is seen.
+    """
     made: dict[str, Any] = {}
     for routers in meshes.values():
-        for source, to in zip(routers, [*routers[1:], routers[0]], strict=True):
+        pairs = [*zip(routers, [*routers[1:], routers[0]], strict=True)]
+        across = _farthest(plan, routers)
+        if across not in pairs and across[::-1] not in pairs:
+            pairs.append(across)
+        for source, to in pairs:
             made[f"{source}-{to}"] = {"from": source, "to": to, "address": f"inflight/{source}-{to}"}
     for broker, queue, at, linked in _ways_through(plan):
         name = broker if broker not in made else f"{broker}-{queue}"
@@ -152,6 +159,15 @@ def _pairs(plan: Plan, meshes: dict[str, list[str]]) -> dict[str, Any]:
         if linked and suffix:
             made[name]["receive_address"] = queue + suffix
     return made
+
+
+def _farthest(plan: Plan, routers: Sequence[str]) -> tuple[str, str]:
+    """Returns the first two routers that are as far apart as any."""
+    mesh = plan.mesh_graph()
+    ways = {source: graph.costs(mesh, source) for source in routers}
+    return max(
+        ((one, other) for one in routers for other in routers), key=lambda ends: ways[ends[0]][ends[1]]
+    )
 
 
 def _ways_through(plan: Plan) -> Iterator[tuple[str, str, list[str], bool]]:

@@ -99,6 +99,17 @@ def test_its_config_is_right(shape: str, count: int, program: str, brokers: int)
     assert {path.via for path in config.paths.values()} - {None} == {f"store{n}" for n in range(brokers)}
 
 
+@pytest.mark.parametrize(
+    ("shape", "count", "across"),
+    [("ring", 5, {"A-C"}), ("ring", 3, set()), ("line", 4, set()), ("tree", 7, {"D-F"}), ("star", 4, set())],
+)
+def test_one_path_goes_right_across(shape: str, count: int, across: set[str]) -> None:
+    """Beside those from each router to the next one; in a line the last one sends to the first anyway."""
+    names = shapes.names(count)
+    config = config_load.parse(outputs.files(made(shape, count))["inflight.yaml"], "inflight.yaml")
+    assert {*config.paths} - {f"{names[n - 1]}-{name}" for n, name in enumerate(names)} == across
+
+
 @settings(max_examples=20)
 @given(SHAPES, COUNTS)
 def test_the_written_topology_makes_the_same_again(shape: str, count: int) -> None:

@@ -60,7 +60,7 @@ _MAY_IMPORT = {
     "deploy/parts": "errors jvm marks ping signals",
     "deploy/spark_submit": "errors jvm parts",
     "deploy/standin": "errors logs",
-    "deploy/topology": "actions",
+    "deploy/topology": "",
     "deploy/actions": "embedded errors lab marks topology",
     "deploy/embedded": "errors jvm standin topology",
     "deploy/lab": "control_socket embedded errors jvm logs signals standin topology",

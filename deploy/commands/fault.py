@@ -11,9 +11,9 @@ from typing import Final
 
 import click
 
-from deploy.actions.kinds import KINDS
 from deploy.errors import Problem
 from deploy.signals import stop_on_signals
+from deploy.topology.action_kinds import KINDS
 
 _PLAY, _LIST, _UNDO = "play", "list", "undo"
 _FILE: Final = click.Path(path_type=Path, dir_okay=False)

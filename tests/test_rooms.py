@@ -59,7 +59,7 @@ _MAY_IMPORT = {
     "deploy/report": "errors marks",
     "deploy/parts": "errors jvm marks ping signals",
     "deploy/spark_submit": "errors jvm parts",
-    "deploy/standin": "errors logs",
+    "deploy/standin": "control_socket errors logs",
     "deploy/topology": "",
     "deploy/actions": "embedded errors lab marks topology",
     "deploy/embedded": "errors jvm standin topology",

@@ -84,7 +84,7 @@ def command(
     as_json: bool,
 ) -> None:
     # Imported here: `--help` must not load all that a lab is made of.
-    from deploy.actions import by_hand  # noqa: PLC0415
+    from deploy.actions import by_hand  # noqa: PLC0415 -- as this says
 
     if do == _LIST:
         for line in by_hand.going_on():

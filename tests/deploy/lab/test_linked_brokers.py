@@ -42,7 +42,10 @@ def document(by: str) -> dict[str, Any]:
         "name": "pair",
         "routers": {"A": {}},
         "brokers": {"one": {"queues": ["orders", "plain"]}, "two": {}},
-        "links": [{"from": "A", "to": "one"}, {"from": "one", "to": "two", "by": by, **queues}],
+        "links": [
+            {"from": "A", "to": "one", "queues": ["other"]},
+            {"from": "one", "to": "two", "by": by, **queues},
+        ],
     }
 
 

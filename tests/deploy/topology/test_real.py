@@ -278,7 +278,7 @@ def test_a_broker_with_tls(authority: Authority, tmp_path: Path) -> None:
     port = found.plan.brokers["store"].port
     with Supervisor(tmp_path) as supervisor:
         broker = Artemis(supervisor, name="store", port=port, configuration=files["store/broker.xml"])
-        (tmp_path / "store" / "etc" / "store.pemcfg").write_text(files["store/store.pemcfg"])
+        (tmp_path / "store" / "store.pemcfg").write_text(files["store/store.pemcfg"])
         broker.start()
         bring(url, "inflight.store", "kept secret", ssl_domain=domain)
         assert fetched(url, "inflight.store", ssl_domain=domain) == "kept secret"

@@ -6,9 +6,10 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from deploy.actions.form import Action, read
-from deploy.actions.kinds import KINDS
+from deploy.actions.by_hand import read
 from deploy.actions.steps import Result, Steps, Within
+from deploy.topology.action import Action
+from deploy.topology.action_kinds import KINDS
 
 _SECOND_NS = 1_000_000_000
 PATIENCE_SECONDS = 60.0

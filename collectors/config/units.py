@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Final
 
@@ -49,6 +50,15 @@ def duration_ns(value: object) -> int:
     if ns > _LONGEST_NS:
         raise ValueError(f"{value!r} is longer than 36500d")
     return ns
+
+
+def time_ns(text: str, now_ns: int) -> int:
+    """Return the time that is meant: 2026-01-31T10:00, in UTC unless it says, or how long ago, like 2h."""
+    try:
+        return now_ns - duration_ns(text)
+    except ValueError:
+        time = datetime.fromisoformat(text)
+    return int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1e3) * _NS["ms"]
 
 
 def size_bytes(value: object) -> int:

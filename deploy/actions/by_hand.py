@@ -10,11 +10,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from pydantic import ValidationError
+
 from collectors.config.load import ConfigError, load
-from deploy.actions import form
+from collectors.config.mistakes import key_text, of_validation
 from deploy.actions.command import Template
 from deploy.actions.executor import Executor
-from deploy.actions.form import HERE, SSH, Action
 from deploy.actions.labs import KeptLab
 from deploy.actions.marking import Marks
 from deploy.actions.notes import Notes
@@ -26,6 +27,7 @@ from deploy.actions.ssh import Ssh
 from deploy.errors import Problem
 from deploy.lab import client
 from deploy.topology import load as topologies
+from deploy.topology.action import HERE, SSH, Action
 
 DONE, FAILED, NOT_BEGUN, LEFT = 0, 1, 2, 3  # exit status
 _CONFIG: Final = "inflight.yaml"
@@ -86,7 +88,17 @@ def action(do: str, what: str, fields: Sequence[str], **more: str | None) -> Act
             given[name] = json.loads(value) if value[:1] in {"{", "["} else value
         except ValueError as error:
             raise Problem(f"{name} is no JSON: {error}") from None
-    return form.read({**given, "do": do, "what": what})
+    return read({**given, "do": do, "what": what})
+
+
+def read(value: Mapping[str, Any]) -> Action:
+    """Make an action of a person's fields; raises Problem with every mistake in them."""
+    try:
+        return Action.model_validate(dict(value))
+    except ValidationError as error:
+        mistakes = of_validation(Action, error)
+        told = [f"{key_text(place)}: {reason}" if place else reason for place, reason in mistakes]
+        raise Problem("this is no action:\n  " + "\n  ".join(told)) from None
 
 
 def story(target: Target, name: str) -> Sequence[Action]:

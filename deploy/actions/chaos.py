@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from collectors.http import client
 from collectors.http.server import NO_PAGE
-from deploy.actions import by_hand, form
+from deploy.actions import by_hand
 from deploy.actions.by_hand import Target
 from deploy.errors import Problem
 
@@ -88,8 +88,9 @@ def reorder(what: str, seconds: float, percent: float, network: Network | None =
     return _act("reorder", what, network, seconds, percent=percent)
 
 
-def clear(what: str, network: Network | None = None) -> Told:
-    return _act("clear", what, network)
+def clear(what: str, fault: str | None = None, network: Network | None = None) -> Told:
+    """Without `fault`, a kind, all of the link are taken away."""
+    return _act("clear", what, network, fault=fault)
 
 
 def clock(what: str, seconds: float, offset_ms: float, file: str, network: Network | None = None) -> Told:
@@ -133,7 +134,7 @@ def p99(path: str, url: str = _EXPORTER) -> float:
 def _act(do: str, what: str, network: Network | None, seconds: float | None = None, **fields: Any) -> Told:
     given = {name: value for name, value in fields.items() if value is not None}
     lasts = {} if seconds is None else {"for": f"{seconds:g}s"}
-    return _carry_out(_target(network), [form.read({"do": do, "what": what, **lasts, **given})])
+    return _carry_out(_target(network), [by_hand.read({"do": do, "what": what, **lasts, **given})])
 
 
 def _carry_out(target: Target, actions: Any) -> Told:

@@ -12,11 +12,11 @@ from pydantic import BaseModel, ConfigDict
 
 from collectors.process import wall_clock
 from deploy.actions import source
-from deploy.actions.form import Action
-from deploy.actions.kinds import KINDS
 from deploy.actions.program import Run
 from deploy.actions.steps import FailedError, Result, Steps, Within
 from deploy.errors import Problem
+from deploy.topology.action import Action
+from deploy.topology.action_kinds import KINDS
 
 _MS_NS: Final = 1_000_000
 _PLACE: Final = re.compile(r"\{([a-z_]+)\}")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from deploy.actions.form import Action
 from deploy.actions.steps import Steps
+from deploy.topology.action import Action
 
 
 class Executor(Protocol):

@@ -8,11 +8,11 @@ from typing import Any, Protocol
 
 from collectors.process.worker import Worker
 from collectors.router.topology import EXPECT_SEPARATOR
-from deploy.actions.form import Action
-from deploy.actions.kinds import KINDS
 from deploy.actions.steps import FailedError, GoneError, Result, Steps, Within
 from deploy.embedded.supervise.process import Interrupted
 from deploy.errors import Problem
+from deploy.topology.action import Action
+from deploy.topology.action_kinds import KINDS
 
 
 class Network(Protocol):

@@ -8,13 +8,13 @@ from typing import Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict
 
 from collectors.router.topology import EXPECT_SEPARATOR
-from deploy.actions.form import Action
 from deploy.actions.here import called, commands, within
 from deploy.actions.steps import FailedError, GoneError, Result, Steps, Within
 from deploy.errors import Problem
 from deploy.lab import client
 from deploy.lab.client import LabRecord
 from deploy.lab.record import ProcessId
+from deploy.topology.action import Action
 
 
 class Ask(BaseModel):

@@ -17,12 +17,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from collectors.contract.events import Event, decode, encode
 from collectors.process import private_files
 from deploy.actions.command import SetClock
-from deploy.actions.form import Action
 from deploy.actions.labs import Ask
 from deploy.actions.program import Run
 from deploy.actions.steps import Step
 from deploy.errors import Problem
 from deploy.lab.record import ProcessId
+from deploy.topology.action import Action
 
 _FILE_BYTES: Final = 1 << 20
 _MOST: Final = 1_000

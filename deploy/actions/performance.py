@@ -11,11 +11,11 @@ from typing import Final
 from collectors.contract.events import Event
 from deploy.actions.clock import Clock
 from deploy.actions.executor import Executor
-from deploy.actions.form import Action
-from deploy.actions.kinds import KINDS
 from deploy.actions.notes import Note, Notes
 from deploy.actions.steps import FailedError, GoneError, NotBegunError, Result, Step, Steps, Within
 from deploy.errors import Problem
+from deploy.topology.action import Action
+from deploy.topology.action_kinds import KINDS
 
 Mark = Callable[[Event], None]  # returns at once
 Tell = Callable[[str], None]

@@ -9,10 +9,10 @@ from typing import Final, TypeVar
 from collectors.process.worker import Worker
 from deploy.actions.clock import Clock, RealClock
 from deploy.actions.executor import Executor
-from deploy.actions.form import Action
 from deploy.actions.notes import Notes
 from deploy.actions.performance import Around, Done, Mark, Tell, perform
 from deploy.actions.steps import Steps
+from deploy.topology.action import Action
 
 _LOOK_SECONDS: Final = 0.2
 _SECOND_NS: Final = 1_000_000_000

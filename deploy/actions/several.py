@@ -7,9 +7,9 @@ from pathlib import Path
 
 from deploy.actions.command import Clocks, Commands, Template
 from deploy.actions.executor import Executor
-from deploy.actions.form import HERE, SSH, Action
 from deploy.actions.steps import Steps
 from deploy.errors import Problem
+from deploy.topology.action import HERE, SSH, Action
 
 
 class Several:

@@ -10,9 +10,9 @@ from typing import Final
 
 from collectors.process.private_files import private_folder
 from deploy.actions import program
-from deploy.actions.form import Source
 from deploy.actions.steps import FailedError, Within
 from deploy.errors import Problem
+from deploy.topology.action import Source
 
 _GIT_SECONDS: Final = 120.0
 # Nothing that a repository brings along is run.

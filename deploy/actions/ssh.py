@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from deploy.actions.form import Action
 from deploy.actions.here import called
-from deploy.actions.kinds import KINDS
 from deploy.actions.program import Run
 from deploy.actions.steps import Steps
 from deploy.errors import Problem
+from deploy.topology.action import Action
+from deploy.topology.action_kinds import KINDS
 from deploy.topology.form import Machine
 from deploy.topology.outputs import ansible
 from deploy.topology.plan import Plan

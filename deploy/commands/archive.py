@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, Final
 
@@ -12,7 +11,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from collectors.config.units import duration_ns
+from collectors.config.units import time_ns
 from collectors.contract.records import NUMBERS_BELOW
 from collectors.contract.window_rows import CLASSES
 from deploy.errors import Problem
@@ -71,21 +70,12 @@ def command(
 
 def _time_ns(text: str, now_ns: int, option: str) -> int:
     """Returns the time, or the nearest one that a window can have."""
-    return min(max(_asked_ns(text, now_ns, option), 0), NUMBERS_BELOW)
-
-
-def _asked_ns(text: str, now_ns: int, option: str) -> int:
     try:
-        return now_ns - duration_ns(text)
-    except ValueError:
-        pass
-    try:
-        time = datetime.fromisoformat(text)
+        return min(max(time_ns(text, now_ns), 0), NUMBERS_BELOW)
     except ValueError:
         raise Problem(
             f"{option} {text}: write a time like 2026-01-31T10:00, or how long ago like 2h"
         ) from None
-    return int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()) * 1_000_000_000
 
 
 def _show(rows: Iterator[dict[str, Any]]) -> None:

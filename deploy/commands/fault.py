@@ -11,9 +11,9 @@ from typing import Final
 
 import click
 
-from deploy.actions.kinds import KINDS
 from deploy.errors import Problem
 from deploy.signals import stop_on_signals
+from deploy.topology.action_kinds import KINDS
 
 _PLAY, _LIST, _UNDO = "play", "list", "undo"
 _FILE: Final = click.Path(path_type=Path, dir_okay=False)
@@ -84,7 +84,7 @@ def command(
     as_json: bool,
 ) -> None:
     # Imported here: `--help` must not load all that a lab is made of.
-    from deploy.actions import by_hand  # noqa: PLC0415
+    from deploy.actions import by_hand  # noqa: PLC0415 -- as this says
 
     if do == _LIST:
         for line in by_hand.going_on():

@@ -24,8 +24,9 @@ def command() -> None:
     """Run a network of routers and brokers on this machine: break it, measure on it, end it.
 
     Routers are real ones where the program is on the PATH, otherwise stand-ins; brokers are real. All listen
-    on the loopback address. A lab stays until `down`. Its files are in .inflight/labs/NAME of the folder in
-    which it was started, and there the other commands find it.
+    on the loopback address, or, with `--wiring namespaces`, on one of their own that only this machine
+    reaches. A lab stays until `down`. Its files are in .inflight/labs/NAME of the folder in which it was
+    started, and there the other commands find it.
 
     Example: inflight lab up ring --routers 5 --broker store
     """
@@ -60,10 +61,10 @@ def up(
     Where it fails or is interrupted, nothing of it stays. Exit status 0: it is up.
     """
     # Imported here: `--help` must not load all that a lab is made of.
-    from deploy.actions import by_hand  # noqa: PLC0415
-    from deploy.lab import client, show, starting  # noqa: PLC0415
-    from deploy.lab.keeper import Order  # noqa: PLC0415
-    from deploy.lab.wirings import DEFAULT, WIRINGS  # noqa: PLC0415
+    from deploy.actions import by_hand  # noqa: PLC0415 -- as this says
+    from deploy.lab import client, show, starting  # noqa: PLC0415 -- the same
+    from deploy.lab.keeper import Order  # noqa: PLC0415 -- the same
+    from deploy.lab.wirings import DEFAULT, WIRINGS  # noqa: PLC0415 -- the same
 
     wiring = wiring or DEFAULT
     if wiring not in WIRINGS:

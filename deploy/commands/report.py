@@ -44,16 +44,16 @@ def command(
     Example: inflight report --since "router B" --archive rows --html b.html
     """
     # Imported here: `--help` needs none of it.
-    from deploy.report import model, sources, words  # noqa: PLC0415
-    from deploy.report.make import make  # noqa: PLC0415
-    from deploy.report.text import text  # noqa: PLC0415
+    from deploy.report import model, sources, words  # noqa: PLC0415 -- as this says
+    from deploy.report.make import make  # noqa: PLC0415 -- the same
+    from deploy.report.text import text  # noqa: PLC0415 -- the same
 
     config = load_config(config_file)
     left_out: Counter[str] = Counter()
     recorded = sources.read_events(config, left_out)
     report = make(config, recorded, wanted, time.time_ns(), archive, prometheus, left_out, paths)
     if page is not None:
-        from deploy.report.html import html  # noqa: PLC0415
+        from deploy.report.html import html  # noqa: PLC0415 -- the same
 
         try:
             page.write_text(html(report), encoding="utf-8")

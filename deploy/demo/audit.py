@@ -8,14 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
-from kafka import TopicPartition
-
+from collectors.config.model import Kafka
 from collectors.contract import record_codec, topics, window_rows
 from collectors.contract.records import BadRecord, Record
-from collectors.kafka import batches
+from collectors.kafka import stored
 from streaming.accounting import spans
 
-_POLL_MS = 500
 _T = TypeVar("_T")
 
 
@@ -59,10 +57,10 @@ class Totals:
 def read(bootstrap: str, prefix: str) -> Totals:
     """Return the totals of every path, from the two topics alone."""
     junk = Counter[str]()
-    samples = _values(bootstrap, topics.SAMPLES.name(prefix))
-    sent = numbers_sent(_each(samples, record_codec.decode, junk))
+    kafka = Kafka(servers=(bootstrap,), prefix=prefix)
+    sent = numbers_sent(_each(stored.values(kafka, topics.SAMPLES), record_codec.decode, junk))
     final: dict[tuple[str, int], _Row] = {}
-    for row in _each(_values(bootstrap, topics.WINDOWS.name(prefix)), _row, junk):
+    for row in _each(stored.values(kafka, topics.WINDOWS), _row, junk):
         key = row.path, row.start_ns
         if key not in final or final[key].revision < row.revision:
             final[key] = row
@@ -133,20 +131,3 @@ def _path_totals(ledger_sent: int, final: Mapping[tuple[str, int], _Row], path: 
     classes: dict[str, int] = {name: sum(row.classes[name] for row in own) for name in window_rows.CLASSES}
     sent, duplicate = sum(row.sent for row in own), sum(row.duplicate for row in own)
     return PathTotals(ledger_sent, sent, classes, duplicate)
-
-
-def _values(bootstrap: str, topic: str) -> Iterator[bytes]:
-    """Yield all values that are in the topic now."""
-    consumer = batches.BoundedConsumer(bootstrap_servers=bootstrap, enable_auto_commit=False, group_id=None)
-    try:
-        parts = [
-            TopicPartition(topic, number) for number in sorted(consumer.partitions_for_topic(topic) or ())
-        ]
-        ends = consumer.end_offsets(parts)
-        consumer.assign(parts)
-        consumer.seek_to_beginning(*parts)
-        while any(consumer.position(part) < ends[part] for part in parts):
-            for batch in consumer.poll(timeout_ms=_POLL_MS).values():
-                yield from (message.value for message in batch)
-    finally:
-        consumer.close()

@@ -19,7 +19,7 @@ from deploy.embedded.supervise import orphans
 from deploy.errors import Problem
 from deploy.lab import record as records
 from deploy.lab.record import Record
-from deploy.topology.form import node_name
+from deploy.topology.names import node_name
 
 LABS: Final = Path(".inflight/labs")
 CONTROL: Final = "control"

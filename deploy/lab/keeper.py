@@ -112,7 +112,7 @@ class Keeper:
             kafka=order.kafka,
         )
         self._parts = Parts(self._lab, supervisor)
-        self._faults: dict[str, dict[str, dict[str, Any]]] = {}  # by link and verb
+        self._faults: dict[str, list[dict[str, Any]]] = {}  # by link
         self._lock = threading.Lock()
         self._writing = threading.Lock()
 
@@ -159,7 +159,7 @@ class Keeper:
 
     def _record(self) -> Record:
         with self._lock:
-            faults = {link: tuple(told.values()) for link, told in self._faults.items()}
+            faults = {link: tuple(told) for link, told in self._faults.items() if told}
         return Record(
             name=self._order.name,
             state=self._state,
@@ -186,8 +186,9 @@ class Keeper:
             raise Problem(f"the lab is {self._state}; ask again when it is up")
         with self._parts.one_at_a_time(command):
             answer = self._lab.tell(command)
-        if "link" in command:
-            self._note_fault(str(command["link"]), command)
+        if "link" in answer:
+            with self._lock:
+                self._faults[answer["link"]] = answer["faults"]
         self._write_record()
         return answer
 
@@ -197,18 +198,6 @@ class Keeper:
                 records.write(self._order.folder, self._record())
         except OSError as error:
             _log.warning("cannot write %s, which is as before: %s", records.FILE, error)
-
-    def _note_fault(self, link: str, command: Mapping[str, Any]) -> None:
-        with self._lock:
-            if command["do"] == "clear":
-                kinds = self._faults.get(link, {})
-                for kind in [command["fault"]] if "fault" in command else [*kinds]:
-                    kinds.pop(kind, None)
-                if not kinds:
-                    self._faults.pop(link, None)
-            else:
-                told = {key: value for key, value in command.items() if key != "link"}
-                self._faults.setdefault(link, {})[told["do"]] = told
 
 
 def main() -> None:

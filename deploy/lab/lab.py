@@ -140,7 +140,7 @@ class Lab:
         return made
 
     def tell(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Do what is told to a part or to a link; raises Problem where that is not possible."""
+        """Do what is told to a part, or to a link, whose faults it returns; raises Problem."""
         verb = str(command.get("do"))
         if verb in PART_VERBS:
             name = str(command.get("part"))

@@ -38,9 +38,13 @@ class Parts:
         self._told_ended: set[int] = set()
 
     def now(self, *, starting: bool) -> tuple[Part, ...]:
-        """Return all parts; one that does not run yet is being started while the lab is."""
+        """Return all parts, and what else runs or has ended unasked.
+
+        A part that does not run yet is being started while the lab is.
+        """
         processes = self._processes()
-        names = dict.fromkeys([*self._lab.parts, *processes])
+        there = [name for name, process in processes.items() if process.alive or process.ended_unasked]
+        names = dict.fromkeys([*self._lab.parts, *there])
         return tuple(self._part(name, processes.get(name), starting=starting) for name in names)
 
     def ended_since(self) -> Iterator[str]:

@@ -35,7 +35,10 @@ class Wiring(Protocol):
     def start(self) -> None: ...
 
     def tell(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Do one of `verbs` to a link; raises Problem. That there is such a link has been looked at."""
+        """Do one of `verbs` to a link; return the `link` and all its `faults`, as they were told.
+
+        Raises Problem, and then the link is as it was. That there is such a link has been looked at.
+        """
 
 
 class Direct:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from collectors.config.units import duration_ns
+from collectors.config.units import time_ns
 from collectors.contract.events import Event
 from collectors.contract.untrusted_text import shown
 from deploy.errors import Problem
@@ -34,8 +34,11 @@ def choose(events: Sequence[Event], wanted: str, now_ns: int) -> tuple[Event, st
         raise Problem("no event is recorded: `inflight event fault|deploy TEXT` records one")
     if wanted == "last":
         return events[-1], ""
-    at_ns = _time_ns(wanted, now_ns)
-    if at_ns is not None:
+    try:
+        at_ns = time_ns(wanted, now_ns)
+    except ValueError:
+        pass  # words, then
+    else:
         return _at(events, wanted, at_ns), ""
     words = wanted.lower().split()
     found = [event for event in events if words and all(word in _words(event) for word in words)]
@@ -64,18 +67,6 @@ def _words(event: Event) -> str:
 def _newest(events: Sequence[Event]) -> str:
     lines = [f"  {clock(event.at_ns)}  {event.kind}: {name_of(event)}" for event in events[-_LISTED:]]
     return "the newest are:\n" + "\n".join(lines)
-
-
-def _time_ns(text: str, now_ns: int) -> int | None:
-    try:
-        return now_ns - duration_ns(text)
-    except ValueError:
-        pass
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1e3) * 1_000_000
 
 
 def name_of(event: Event) -> str:

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from kafka import TopicPartition
 from kafka.errors import KafkaError
 
 from collectors.config.model import Config, Kafka
 from collectors.config.secrets import SecretError
 from collectors.contract import events, topics
 from collectors.contract.events import Event
-from collectors.kafka import batches
-from collectors.kafka.client import KafkaSetupError, client_kwargs
-from collectors.kafka.connect import connect
+from collectors.kafka import stored
+from collectors.kafka.client import KafkaSetupError
 from deploy import marks
 from deploy.errors import Problem
 from streaming.archive.read import ArchiveError, Question, read
 
 MAX_EVENT_BYTES: Final = 16 << 20  # of the file's end
 MAX_ROWS: Final = 200_000
-_POLL_MS: Final = 500
-_SILENT_SECONDS: Final = 30.0
 _MARGIN_MS: Final = 60_000  # Kafka's clock and that of who wrote the event
 _REVISIONS_MS: Final = 3_600_000  # a window's last revision comes so long after it
 
@@ -35,7 +30,7 @@ def read_events(config: Config, left_out: Counter[str]) -> list[Event]:
     if config.kafka is None:
         lines: Iterator[bytes] = _lines(config.state / marks.FILE)
     else:
-        lines = _records(config.kafka, topics.EVENTS, 0, None)
+        lines = _records(config.kafka, topics.EVENTS)
     found = []
     for line in lines:
         try:
@@ -82,73 +77,13 @@ def kafka_rows(config: Config, from_ns: int, to_ns: int) -> Iterator[bytes]:
     yield from _records(config.kafka, topics.WINDOWS, from_ms, to_ns // 10**6 + _REVISIONS_MS)
 
 
-def _records(kafka: Kafka, topic: topics.Topic, from_ms: int, to_ms: int | None) -> Iterator[bytes]:
-    """Yield the values of records that Kafka took in this time, up to those that are there now."""
-    servers = ", ".join(kafka.servers)
+def _records(
+    kafka: Kafka, topic: topics.Topic, from_ms: int = 0, to_ms: int | None = None
+) -> Iterator[bytes]:
     try:
-        consumer = connect(
-            batches.BoundedConsumer,
-            **client_kwargs(kafka),
-            group_id=None,
-            enable_auto_commit=False,
-            auto_offset_reset="earliest",
-            allow_auto_create_topics=False,
-            fetch_max_bytes=8 << 20,
-            fetch_max_wait_ms=_POLL_MS,
-            bootstrap_timeout_ms=15_000,
-            request_timeout_ms=15_000,
-        )
-        try:
-            name = topic.name(kafka.prefix)
-            for number in sorted(consumer.partitions_for_topic(name) or ()):
-                yield from _partition(consumer, TopicPartition(name, number), from_ms, to_ms)
-        finally:
-            consumer.close()
+        yield from stored.values(kafka, topic, from_ms, to_ms)
     except (KafkaSetupError, SecretError) as error:
         raise Problem(str(error)) from None
     except (KafkaError, OSError) as error:
+        servers = ", ".join(kafka.servers)
         raise Problem(f"Kafka at {servers} cannot be read: {type(error).__name__}: {error}") from None
-
-
-def _partition(consumer: Any, partition: Any, from_ms: int, to_ms: int | None) -> Iterator[bytes]:
-    consumer.assign([partition])
-    first, end = (
-        consumer.beginning_offsets([partition])[partition],
-        consumer.end_offsets([partition])[partition],
-    )
-    consumer.seek(partition, _offset(consumer, partition, (first, end), from_ms))
-    deadline = time.monotonic() + _SILENT_SECONDS
-    while consumer.position(partition) < end:
-        for record in _poll(consumer, partition, 500):
-            deadline = time.monotonic() + _SILENT_SECONDS
-            if record.offset >= end or (to_ms is not None and record.timestamp > to_ms):
-                return
-            if record.value is not None:
-                yield bytes(record.value)
-        if time.monotonic() > deadline:
-            raise OSError(f"no record of {partition.topic} came within {_SILENT_SECONDS:g} s")
-
-
-def _offset(consumer: Any, partition: Any, between: tuple[int, int], from_ms: int) -> int:
-    """Return where records of this time begin, by halves.
-
-    Kafka is not asked for it: to tell that, it unpacks batches in its own memory, without a bound.
-    """
-    low, high = between
-    while from_ms > 0 and low < high:
-        middle = (low + high) // 2
-        consumer.seek(partition, middle)
-        deadline = time.monotonic() + _SILENT_SECONDS
-        while not (found := _poll(consumer, partition, 1)):
-            if consumer.position(partition) >= high or time.monotonic() > deadline:
-                break
-        if not found or found[0].timestamp >= from_ms:
-            high = middle
-        else:
-            low = found[0].offset + 1
-    return low
-
-
-def _poll(consumer: Any, partition: Any, most: int) -> list[Any]:
-    found: list[Any] = consumer.poll(timeout_ms=_POLL_MS, max_records=most).get(partition, [])
-    return found

@@ -20,12 +20,12 @@ from pydantic import (
 )
 
 from collectors.config.model import Address, Auth, FileName, HttpUrl, Name, PathConfig, Sasl, Tls
-from deploy.actions.form import Action
+from deploy.topology.action import Action
+from deploy.topology.names import NodeName
 from deploy.topology.programs import EntityKind, ProgramName
 
 LOOPBACK: Final = "127.0.0.1"
 LinkKind = Literal["bridge", "amqp", "mirror"]
-_NODE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _HOST: Final = re.compile(r"[A-Za-z0-9._:%-]{1,253}")
 _FILE: Final = re.compile(r"/[A-Za-z0-9._/@+:,=-]{1,1000}")
 _USER: Final = r"^[A-Za-z0-9._@+=/-]{1,128}$"
@@ -33,16 +33,6 @@ _KEY_FILE: Final = r"^[A-Za-z0-9._/@+:,=~-]{1,1000}$"  # on the machine that run
 _SYNTAX: Final = '{}#"\\'
 _SECRETS: Final = ("password", "saslPassword")
 _LEADS_TO_SECRET: Final = ("file:", "env:")
-
-
-def node_name(value: str) -> str:
-    """A router's or broker's name: it becomes part of file names and of links' names `a--b`."""
-    if not _NODE.fullmatch(value) or "--" in value:
-        raise ValueError(
-            "a name has 1 to 63 letters, digits, dots, dashes or underscores, begins with a letter or digit,"
-            " and holds no `--`"
-        )
-    return value
 
 
 def host(value: str) -> str:
@@ -112,7 +102,6 @@ def is_loopback(address: str) -> bool:
         return address == "localhost"
 
 
-NodeName = Annotated[str, AfterValidator(node_name)]
 Host = Annotated[str, AfterValidator(host)]
 RouterAddress = Annotated[Address, AfterValidator(router_address)]
 Pattern = Annotated[Address, AfterValidator(pattern)]

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # what tests share
@@ -35,12 +36,12 @@ def run() -> dict[str, float]:
     return {name: statistics.median(values) for name, values in found.items()}
 
 
-def _serve(target: Target, serve: object) -> None:
+def _serve(target: Target, serve: Callable[[socket.socket], None]) -> None:
     target.server.settimeout(None)
     while True:
         sock, _ = target.server.accept()
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        threading.Thread(target=serve, args=(sock,), daemon=True).start()  # type: ignore[arg-type]
+        threading.Thread(target=serve, args=(sock,), daemon=True).start()
 
 
 def _echo(sock: socket.socket) -> None:

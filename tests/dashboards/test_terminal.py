@@ -148,7 +148,7 @@ def test_tells_what_a_fault_did(served: Served) -> None:
     served.exporter.apply_live(live(number=number, at_ns=begin_ns + SECOND, suspect=3))
     served.exporter.apply_window(window(number=number, lost=3))
     served.exporter.apply_window(window(number=number + 1))
-    served.exporter.now_ns = time.time_ns  # type: ignore[misc]
+    served.exporter.now_ns = time.time_ns  # type: ignore[misc] # the same
     (line,) = [line for line in printed(snapshot(served.exporter)) if line.startswith("fault")]
     assert re.fullmatch(r"fault \d+ s ago, for 2 s, seen in 1 s, over in 3 s: router B down for 2 s", line)
     assert cell_len(line) <= 80

@@ -1,7 +1,7 @@
 """With root: a network namespace for each part of a lab, so that links can be broken packet by packet.
 
 layout      addresses, devices and links of a lab, as data
-faults      what can be told to a link, and what then becomes of the packets of each direction
+faults      what becomes of the packets of each direction, by the faults of their link
 commands    both of them as text for ip, tc and nft
 namespaces  the wiring that runs these
 needs       what this machine has to have for it

@@ -68,6 +68,12 @@ class Wire:
     detours: tuple[str, str]
 
     @property
+    def directions(self) -> tuple[str, str]:
+        """That of what each end sends, in the order of the ends; as in the monitor's routes."""
+        one, other = self.ends
+        return f"{one}>{other}", f"{other}>{one}"
+
+    @property
     def devices(self) -> tuple[str, ...]:
         return self.device, *self.detours
 

@@ -17,8 +17,10 @@ from typing import Any, Final
 from deploy.embedded.supervise.process import Process, ProcessSpec
 from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.errors import Problem
+from deploy.lab import faults
+from deploy.lab.faults import CLEAR, Choices, Faults
 from deploy.lab.namespaces import commands, holder, layout, needs, packets
-from deploy.lab.namespaces.faults import CLEAR, FIELDS, Faults, Wait, changed, traffic
+from deploy.lab.namespaces.faults import KINDS, Traffic, Wait, traffic
 from deploy.lab.namespaces.layout import Block, Layout, Wire
 from deploy.lab.wiring import Argv
 from deploy.topology import plan
@@ -41,7 +43,7 @@ class _Detour:
 class Namespaces:
     """A namespace for each part, a veth pair for each link, and one from each part to this host."""
 
-    verbs: frozenset[str] = frozenset({*FIELDS, CLEAR})
+    verbs: frozenset[str] = frozenset({*KINDS, CLEAR})
     clients: Mapping[str, int] = {}
 
     def __init__(self, supervisor: Supervisor) -> None:
@@ -136,23 +138,28 @@ class Namespaces:
             raise Problem(f"name a `link`, one of {', '.join(sorted(self.layout.wires))}")
         with self._lock:
             before = self._faults[wire.id]
-            faults = changed(before, command, wire)
+            after = faults.changed(before, command, Choices(KINDS, wire.directions))
             try:
-                self._carry_out(wire, faults)
+                self._carry_out(wire, after)
             except Problem:
                 self._carry_out(wire, before)
                 raise
-        return {"link": wire.id, "faults": [fault.told(wire) for fault in faults.values()]}
+        return {"link": wire.id, "faults": faults.told(after)}
 
-    def _carry_out(self, wire: Wire, faults: Faults) -> None:
+    def _traffics(self, wire: Wire) -> dict[str, Traffic]:
+        """Return what becomes of what each end sends."""
+        on = self._faults[wire.id]
+        return {end: traffic(on, way) for end, way in zip(wire.ends, wire.directions, strict=True)}
+
+    def _carry_out(self, wire: Wire, on: Faults) -> None:
         """Let a link be as its faults say, whatever it was."""
-        self._faults[wire.id] = faults
+        self._faults[wire.id] = on
         before = self._detours.get(wire.id)
         after = self._detours[wire.id] = self._detour(wire, before)
         device = after.device if after else wire.device
         try:
-            for end in wire.ends:
-                self._tc(end, commands.shape(traffic(faults, end), device, netem=self.netem))
+            for end, sent in self._traffics(wire).items():
+                self._tc(end, commands.shape(sent, device, netem=self.netem))
                 if after:
                     self._ip(end, commands.take_detour(self.layout, end, wire, device))
                 elif before and before.relay.alive:
@@ -161,12 +168,12 @@ class Namespaces:
         finally:
             if before and before is not after:
                 before.relay.stop()
-        if "cut" in faults:
+        if "cut" in on:
             self._reset(wire)
 
     def _detour(self, wire: Wire, before: _Detour | None) -> _Detour | None:
         """Return a way by which packets can wait, if some have to and there is no netem for it."""
-        waits = {end: traffic(self._faults[wire.id], end).wait for end in wire.ends}
+        waits = {end: sent.wait for end, sent in self._traffics(wire).items()}
         if self.netem or not any(wait.delay_ns for wait in waits.values()):
             return None
         if before and before.waits == waits and before.relay.alive:
@@ -201,9 +208,7 @@ class Namespaces:
 
     def _nft(self, part: str) -> None:
         wires = self.layout.at(part)
-        traffics = {
-            wire.id: {end: traffic(self._faults[wire.id], end) for end in wire.ends} for wire in wires
-        }
+        traffics = {wire.id: self._traffics(wire) for wire in wires}
         self._batch(part, [needs.program("nft"), "-f"], commands.ruleset(traffics, wires, part))
 
     def _batch(self, part: str | None, argv: list[str], text: str) -> None:

@@ -3,7 +3,7 @@
 `python -m deploy.lab.relay FILE` listens for each link, and dials where the link leads. It knows no protocol:
 what it does is done to bytes and connections, never to packets.
 
-faults     what can be done to a link, as a table: pure
+faults     what a link's faults are to bytes: pure
 pace       when bytes go on: pure
 flow       one direction of a connection
 link       a link: its listener, connections, faults

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import json
 import resource
 import signal
@@ -10,15 +11,15 @@ import socket
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import click
 
 from deploy import control_socket, logs
 from deploy.errors import Problem
 from deploy.lab.relay import control
-from deploy.lab.relay.faults import address
 from deploy.lab.relay.flow import Held
-from deploy.lab.relay.link import Line, Link
+from deploy.lab.relay.link import Line, Link, Place
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -26,12 +27,13 @@ from deploy.lab.relay.link import Line, Link
 def main(file: Path) -> None:
     """Pass on the bytes of a lab's links, and delay, limit, stall, cut or move them when told to.
 
-    FILE is JSON: the Unix socket by which it is told, and for each link a port, where that leads, and which
-    of its two ends is dialled.
+    FILE is JSON: the Unix socket by which it is told, and for each link its two ends, which of them is
+    dialled, where the relay listens for it, where that leads, and where it leads when moved to another part.
 
     \b
     {"control": "control", "links": {"A--B":
-      {"ends": ["A", "B"], "dialled": "B", "listen": "127.0.0.1:20001", "to": "127.0.0.1:20002"}}}
+      {"ends": ["A", "B"], "dialled": "B", "listen": "127.0.0.1:20001", "to": "127.0.0.1:20002",
+       "moves": {"C": "127.0.0.1:20003"}}}}
 
     Prints "ready" on stdout when it listens. SIGTERM and SIGINT end it.
     """  # noqa: D301 -- click's mark for lines to be left as they are is a real backspace
@@ -53,12 +55,17 @@ def main(file: Path) -> None:
 
 
 def _line(given: dict[str, Any]) -> Line:
-    listen, to = address(given["listen"]), address(given["to"])
-    one, other = given["ends"]
-    if listen is None or to is None or given["dialled"] not in {one, other}:
-        raise ValueError(f"not a link: {given}")
-    dialler = other if given["dialled"] == one else one
-    return Line(listen, to, dialler, given["dialled"])
+    (dialler,) = set(given["ends"]) - {given["dialled"]}
+    moves = {part: _place(place) for part, place in given["moves"].items()}
+    return Line(_place(given["listen"]), _place(given["to"]), dialler, given["dialled"], moves)
+
+
+def _place(text: str) -> Place:
+    """Return host and port of `IP:PORT`; names are not looked up, as that would hold up all links."""
+    place = urlsplit(f"//{text}")
+    if not place.port:
+        raise ValueError(f"{text} is not IP:PORT")
+    return str(ipaddress.ip_address(place.hostname or "")), place.port
 
 
 async def _run(control_sock: socket.socket, lines: dict[str, Line]) -> None:

@@ -1,8 +1,8 @@
 """How a relay is told what to do: commands of deploy.control_socket.
 
-{"do": "delay", "link": "A--B", "ms": 50}    -> {"ok": {}} or {"problem": "..."}
-{"do": "clear", "link": "A--B"}              -> {"ok": {}}
-{"do": "list"}                               -> {"ok": {"A--B": {"faults": {...}, "connections": 1, ...}}}
+{"do": "delay", "link": "A--B", "ms": 50}             -> {"ok": {"link": "A--B", "faults": [...]}}
+{"do": "clear", "link": "A--B"[, "fault": "delay"]}   -> the same, or {"problem": "..."}
+{"do": "list"}                                        -> {"ok": {"A--B": {"faults": [...], ...}}}
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from deploy.control_socket import LINE_BYTES, read_object
-from deploy.lab.relay.faults import FaultError
+from deploy.errors import Problem
+from deploy.lab import faults
 from deploy.lab.relay.link import Link
 
 _log: Final = logging.getLogger("inflight.relay")
@@ -38,16 +39,16 @@ async def serve(sock: socket.socket, links: Mapping[str, Link]) -> asyncio.Serve
 def _answer(line: bytes, links: Mapping[str, Link]) -> dict[str, Any]:
     try:
         return {"ok": _carry_out(read_object(line), links)}
-    except ValueError as error:
+    except (ValueError, Problem) as error:
         return {"problem": str(error)}
 
 
 def _carry_out(command: Mapping[str, Any], links: Mapping[str, Link]) -> dict[str, Any]:
     if command.get("do") == "list":
         return {name: link.describe() for name, link in links.items()}
-    link = links.get(str(command.get("link")))
-    if link is None:
-        raise FaultError(f"there is no link {command.get('link')!a}")
-    link.tell(command)
+    name = str(command.get("link"))
+    if name not in links:
+        raise Problem(f"there is no link {command.get('link')!a}")
+    on = links[name].tell(command)
     _log.info("told %s", json.dumps(command))
-    return {}
+    return {"link": name, "faults": faults.told(on)}

@@ -12,7 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from deploy.lab.relay import faults
+from deploy.lab import faults
+from deploy.lab.faults import Choices, Faults
+from deploy.lab.relay.faults import BEGIN_RESETS, END_RESETS, KINDS, pace
 from deploy.lab.relay.flow import End, Flow, Held, Way
 
 _log: Final = logging.getLogger("inflight.relay")
@@ -20,46 +22,44 @@ _RESET_ON_CLOSE: Final = struct.pack("ii", 1, 0)
 _BACKLOG: Final = 1024
 _ACCEPTED_AT_ONCE: Final = 64
 _NO_FILES_SECONDS: Final = 1.0
+Place = tuple[str, int]
 
 
 @dataclass(frozen=True)
 class Line:
-    """A port, where it leads, and the names of who dials and who is dialled."""
+    """A port, where it leads, the names of who dials and who is dialled, and where it can be moved to."""
 
-    listen: tuple[str, int]
-    to: tuple[str, int]
+    listen: Place
+    to: Place
     dialler: str
     dialled: str
+    moves: Mapping[str, Place]
 
 
 class Link:
     def __init__(self, line: Line, loop: asyncio.AbstractEventLoop, held: Held) -> None:
         there, back = f"{line.dialler}>{line.dialled}", f"{line.dialled}>{line.dialler}"
         self._ways = {there: Way(loop, held), back: Way(loop, held)}
-        self._to = line.to
-        self._faults: dict[str, Mapping[str, Any]] = {}
+        self._line = line
+        self._choices = Choices(KINDS, tuple(self._ways), tuple(line.moves))
+        self._faults: Faults = {}
         self._connections: Final[set[_Connection]] = set()
         self._listener = _Listener(line.listen, loop, self._accepted)
 
-    def tell(self, command: Mapping[str, Any]) -> None:
-        """Carry a command out; raises FaultError, and then nothing has changed."""
-        if command.get("do") == faults.CLEAR:
-            reset = any(faults.KINDS[kind].end_resets for kind in self._faults)
-            self._faults = {}
-        else:
-            kind, fields = faults.read(command, tuple(self._ways))
-            reset = faults.KINDS[kind].begin_resets
-            self._faults[kind] = fields
-        if reset:
+    def tell(self, command: Mapping[str, Any]) -> Faults:
+        """Carry a command out, and return all faults; raises Problem, and then nothing has changed."""
+        before, self._faults = self._faults, faults.changed(self._faults, command, self._choices)
+        if command["do"] in BEGIN_RESETS or END_RESETS & (before.keys() - self._faults.keys()):
             self._reset_all()
         for direction, way in self._ways.items():
-            way.change(faults.pace(self._faults, direction))
+            way.change(pace(self._faults, direction))
         # Connections over a stalled link wait in the backlog, unless it is cut: then they are reset.
         self._listener.accept(wanted="stall" not in self._faults or "cut" in self._faults)
+        return self._faults
 
     def describe(self) -> dict[str, Any]:
         return {
-            "faults": self._faults,
+            "faults": faults.told(self._faults),
             "connections": len(self._connections),
             "passed_bytes": {direction: way.passed_bytes for direction, way in self._ways.items()},
         }
@@ -76,17 +76,17 @@ class Link:
         if "cut" in self._faults:
             _reset(client)
             return
-        moved = self._faults.get("move")
         there, back = self._ways.values()
         connection = _Connection(client, there, back, self._connections.discard)
         self._connections.add(connection)
-        connection.dial((faults.address(moved["to"]) if moved else None) or self._to)
+        moved = self._faults.get("move")
+        connection.dial(self._line.moves[moved["to"]] if moved else self._line.to)
 
 
 class _Listener:
     def __init__(
         self,
-        at: tuple[str, int],
+        at: Place,
         loop: asyncio.AbstractEventLoop,
         accepted: Callable[[socket.socket], None],
     ) -> None:
@@ -140,7 +140,7 @@ class _Connection:
         self._server: socket.socket | None = None
         self._flows: dict[Flow, socket.socket] = {}  # with what each writes to
 
-    def dial(self, target: tuple[str, int]) -> None:
+    def dial(self, target: Place) -> None:
         try:
             self._server = server = socket.socket(socket.AF_INET6 if ":" in target[0] else socket.AF_INET)
         except OSError as error:

@@ -50,14 +50,17 @@ class Passages:
         }
         self.plan: Final = replace(plan, routers=routers, brokers=brokers)
         self.clients: Final = {
-            part: self._port((CLIENTS, part), part, _CLIENT, self._listener(part, _CLIENT))
+            part: self._port((CLIENTS, part), part, _CLIENT, place)
             for part in (*plan.routers, *plan.brokers)
+            if (place := self._listener(part, _CLIENT)) is not None
         }
         self.by_link: Final[Mapping[str, Passage]] = self._found
 
-    def moved(self, link: str, part: str) -> Place:
-        """Return where what dials over a link comes to when it is moved to another part."""
-        return self._listener(part, self._found[link].role)
+    def moves(self, link: str) -> dict[str, Place]:
+        """Return where what dials over a link comes to when moved to another part, for each that can."""
+        role, plan = self._found[link].role, self._direct
+        found = {part: self._listener(part, role) for part in (*plan.routers, *plan.brokers)}
+        return {part: place for part, place in found.items() if place is not None}
 
     def _connector(self, name: str, connector: Connector) -> Connector:
         if connector.to is None:
@@ -76,11 +79,10 @@ class Passages:
             self._found[link] = Passage(ends, dialled, role, to, self._pick_port())
         return self._found[link].port
 
-    def _listener(self, part: str, role: str) -> Place:
-        if part in self._direct.brokers and role not in _BETWEEN_ROUTERS:
-            return self._direct.brokers[part].address, self._direct.brokers[part].port
-        router = self._direct.routers.get(part)
-        for listener in router.listeners if router is not None else ():
-            if listener.role == role and router is not None:
-                return router.address, listener.port
-        raise Problem(f"nothing of the role {role} can be moved to {part}: it has no listener for that")
+    def _listener(self, part: str, role: str) -> Place | None:
+        if part in self._direct.routers:
+            router = self._direct.routers[part]
+            ports = (listener.port for listener in router.listeners if listener.role == role)
+            return next(((router.address, port) for port in ports), None)
+        broker = self._direct.brokers[part]
+        return None if role in _BETWEEN_ROUTERS else (broker.address, broker.port)

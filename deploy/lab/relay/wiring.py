@@ -13,7 +13,8 @@ from deploy.embedded.supervise.process import ProcessSpec
 from deploy.embedded.supervise.service import Service
 from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.errors import Problem
-from deploy.lab.relay.faults import CLEAR, KINDS
+from deploy.lab.faults import CLEAR
+from deploy.lab.relay.faults import KINDS
 from deploy.lab.relay.passages import Passages
 from deploy.lab.wiring import Argv
 from deploy.topology import plan
@@ -37,6 +38,7 @@ class Relay(Service):
                 "dialled": passage.dialled,
                 "listen": _text((LOOPBACK, passage.port)),
                 "to": _text(passage.to),
+                "moves": {part: _text(place) for part, place in passages.moves(link).items()},
             }
             for link, passage in passages.by_link.items()
         }
@@ -112,9 +114,6 @@ class Relayed:
                 f"{command['do']} is of packets, and a relay passes bytes: it takes a lab wired by"
                 " namespaces, which needs root"
             )
-        if command["do"] == "move" and self._passages is not None:
-            to = self._passages.moved(str(command["link"]), str(command.get("to")))
-            command = {**command, "to": _text(to)}
         return self.relay.tell(command)
 
 

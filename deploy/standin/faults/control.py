@@ -12,7 +12,6 @@ import json
 import os
 import selectors
 import signal
-import socket
 import sys
 import time
 from pathlib import Path
@@ -20,6 +19,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from deploy import control_socket
+from deploy.control_socket import LINE_BYTES
 from deploy.errors import Problem
 from deploy.standin.faults import rules
 from deploy.standin.faults.kinds import KINDS, FaultError
@@ -30,25 +31,19 @@ if TYPE_CHECKING:
     from deploy.standin.engine.loop import Loop
     from deploy.standin.faults.rules import Rules
 
-_LINE_BYTES = 65_536
 _TIMEOUT_SECONDS = 5.0
 
 
-def send(path: Path | str, command: dict[str, Any]) -> dict[str, Any]:
+def send(path: Path, command: dict[str, Any]) -> dict[str, Any]:
     """Send one command to a stand-in's control socket, return its answer; raises Problem if it refuses."""
     try:
-        with socket.socket(socket.AF_UNIX) as sock:
-            sock.settimeout(_TIMEOUT_SECONDS)
-            sock.connect(str(path))
-            sock.sendall(json.dumps(command).encode() + b"\n")
-            line = sock.makefile("rb").readline(_LINE_BYTES)
-    except OSError as error:
+        answer = control_socket.ask(path, command, silent_seconds=_TIMEOUT_SECONDS)
+    except ConnectionResetError:
+        return {"ok": True}  # it has died, as told
+    except (OSError, ValueError) as error:
         raise Problem(
             f"no stand-in answers at {path}: {error}; is it running with --control {path}?"
         ) from error
-    if not line:
-        return {"ok": True}  # it has died, as told
-    answer: dict[str, Any] = json.loads(line)
     if not answer.get("ok"):
         raise Problem(f"the stand-in refused the command: {answer.get('error')}")
     return answer
@@ -63,11 +58,7 @@ class Control:
         self._changed = changed
         self._verbs = {"fault": self._add, "list": self._list, "clear": self._clear, "die": self._die}
         self._path = Path(path)
-        self._path.unlink(missing_ok=True)
-        self._server = socket.socket(socket.AF_UNIX)
-        self._server.bind(path)
-        self._path.chmod(0o600)
-        self._server.listen()
+        self._server = control_socket.listen(self._path)
         self._server.setblocking(False)
         loop.selector.register(self._server, selectors.EVENT_READ, self._accept)
 
@@ -82,7 +73,7 @@ class Control:
 
         def ready(_events: int) -> None:
             try:
-                data = sock.recv(_LINE_BYTES)
+                data = sock.recv(LINE_BYTES)
             except BlockingIOError:
                 return
             except OSError:
@@ -95,7 +86,7 @@ class Control:
                     sock.send(json.dumps(self.answer(line)).encode() + b"\n")
             except OSError:
                 data = b""
-            if not data or len(waiting) > _LINE_BYTES:
+            if not data or len(waiting) > LINE_BYTES:
                 self._loop.selector.unregister(sock)
                 sock.close()
 
@@ -103,10 +94,7 @@ class Control:
 
     def answer(self, line: bytes) -> dict[str, Any]:
         try:
-            command = json.loads(line)
-            if not isinstance(command, dict):
-                raise FaultError("a command is a JSON object")
-            return {"ok": True, **self._carry_out(command)}
+            return {"ok": True, **self._carry_out(control_socket.read_object(line))}
         except ValueError as error:
             return {"ok": False, "error": str(error)}
 
@@ -166,10 +154,10 @@ def _help() -> str:
 @click.command(
     help=_help(), context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
 )
-@click.argument("socket_file")
+@click.argument("socket_file", type=click.Path(path_type=Path))
 @click.argument("what", type=click.Choice([*KINDS, "list", "clear", "die"]), metavar="FAULT|list|clear|die")
 @click.argument("fields", nargs=-1, metavar="[FIELD=VALUE]...")
-def main(socket_file: str, what: str, fields: tuple[str, ...]) -> None:
+def main(socket_file: Path, what: str, fields: tuple[str, ...]) -> None:
     command: dict[str, Any] = {"kind": what} if what in KINDS else {"do": what}
     for field in fields:
         name, found, value = field.partition("=")

@@ -15,8 +15,8 @@ from made_exporter import Served
 from made_rows import live, window
 
 from deploy.actions import chaos
-from deploy.actions.kinds import KINDS
 from deploy.errors import Problem
+from deploy.topology.action_kinds import KINDS
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "deploy/examples/chaos.json"
 

@@ -9,10 +9,10 @@ import pytest
 from acting import action
 from click.testing import CliRunner
 
-from deploy.actions.form import read
-from deploy.actions.kinds import KINDS
+from deploy.actions.by_hand import read
 from deploy.cli import main
 from deploy.errors import Problem
+from deploy.topology.action_kinds import KINDS
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
@@ -37,7 +37,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "a field that is missing": ({"do": "delay", "what": "A--B"}, "`delay` needs `ms`"),
     "a field out of bounds": (
         {"do": "loss", "what": "A--B", "percent": 101},
-        "percent: should be less than or equal to 100",
+        "percent: is a number from 0 to 100, not 101",
     ),
     "an unknown key": (
         {"do": "kill", "what": "A", "until": "5s"},

@@ -15,16 +15,20 @@ from typing import TYPE_CHECKING
 import pytest
 from acting import action
 from helpers import free_port, wait_until
+from namespaces_possible import skip_unless_possible
 
 from collectors.config.load import load as load_config
 from collectors.contract.events import Event
 from deploy.actions.here import InProcess
 from deploy.actions.notes import Notes
 from deploy.actions.player import play
+from deploy.actions.steps import Within
 from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.errors import Problem
 from deploy.lab import management, record
 from deploy.lab.lab import Lab
+from deploy.lab.namespaces.namespaces import Namespaces
+from deploy.lab.relay.wiring import Relayed
 from deploy.parts.run import RunPart
 from deploy.topology import load, shapes
 
@@ -70,6 +74,28 @@ def test_a_stand_in_is_killed_and_comes_back(lab: Lab, tmp_path: Path) -> None:
     assert management.answers(lab.routers["B"].url)
     assert [(event.what, event.until_ns is None) for event in marked] == [("B", True), ("B", False)]
     assert not (tmp_path / "notes").exists()
+
+
+@pytest.mark.parametrize("wiring", [Relayed, Namespaces])
+def test_an_undo_takes_away_its_own_fault_alone(wiring: type[Relayed | Namespaces], tmp_path: Path) -> None:
+    """Two are done to a link; when the first one is over, the other one is still there."""
+    if wiring is Namespaces:
+        skip_unless_possible()
+    within = Within(60.0, threading.Event())
+    with Supervisor(tmp_path) as supervisor:
+        topology = load.from_shape("line", shapes.names(2)).topology
+        lab = Lab(supervisor, topology, wiring=wiring(supervisor), stand_ins=True)
+        lab.start()
+        first, second = (
+            InProcess(lab).steps(action(do, "A--B", **fields))
+            for do, fields in (("delay", {"ms": 5}), ("limit", {"bytes_per_second": 100_000}))
+        )
+        first.do.carry_out(within)
+        second.do.carry_out(within)
+        assert first.undo is not None
+        first.undo.carry_out(within)
+        limit = {"do": "limit", "bytes_per_second": 100_000}
+        assert lab.tell({**limit, "link": "A--B"}) == {"link": "A--B", "faults": [limit]}
 
 
 def test_a_stand_in_stands_still(lab: Lab, tmp_path: Path) -> None:

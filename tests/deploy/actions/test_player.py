@@ -10,12 +10,12 @@ import pytest
 from acting import PATIENCE_SECONDS, MovedClock, WritingExecutor, action
 
 from collectors.contract.events import Event
-from deploy.actions.form import Action
 from deploy.actions.notes import Notes
 from deploy.actions.performance import Done
 from deploy.actions.player import play
 from deploy.actions.steps import FailedError, NotBegunError, Within
 from deploy.errors import Problem
+from deploy.topology.action import Action
 
 
 class Story:

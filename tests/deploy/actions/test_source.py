@@ -11,9 +11,9 @@ from acting import action
 
 from deploy.actions import source
 from deploy.actions.command import Commands
-from deploy.actions.form import Source
 from deploy.actions.steps import Within
 from deploy.errors import Problem
+from deploy.topology.action import Source
 
 
 def git(folder: Path, *arguments: str) -> str:

@@ -8,6 +8,7 @@ import stat
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,9 @@ class Told:
     def __init__(self) -> None:
         self.commands: list[dict[str, Any]] = []
         self.go_on = threading.Event()
+
+    def has(self, count: int) -> bool:
+        return len(self.commands) >= count
 
     def carry_out(self, command: dict[str, Any]) -> dict[str, Any]:
         self.commands.append(command)
@@ -138,7 +142,7 @@ def test_a_command_goes_on_without_its_client(path: Path, told: Told) -> None:
     for number in range(32):
         with connected(path) as sock:
             sock.sendall(b'{"do": "wait"}\n')
-            wait_until(lambda number=number: len(told.commands) > number, _SECONDS, "the command")  # type: ignore[misc]
+            wait_until(partial(told.has, number + 1), _SECONDS, "the command")
     assert ask(path, "status") == {"problem": "too much at once; ask again"}
     told.go_on.set()
     wait_until(lambda: ask(path, "status") == {"ok": {"did": "status"}}, _SECONDS, "room for a command")

@@ -1,55 +1,23 @@
 """What is written from one topology: complete, right by its reader's rules, and without a secret."""
 
-# ruff: noqa: E501, PIE800 -- tables and a topology
+# ruff: noqa: E501, PIE800 -- tables
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from helpers import missing
+from written_network import TOPOLOGY
 
-from collectors.config import load as config_load
 from deploy.topology import load, outputs
 from deploy.topology.load import Network
 from deploy.topology.mistakes import Source
-from deploy.topology.outputs import ansible, artemis, monitor, router, stand_in
+from deploy.topology.outputs import artemis, monitor, router, stand_in
 
-TOPOLOGY = """
-version: 1
-name: prod
-tls: {inside: {ca: /pki/ca.pem, cert: /pki/node.pem, key: /pki/node.key, password_file: /pki/node.pass}}
-sasl:
-  people: {mechanism: SCRAM-SHA-256, user: inflight, password_file: /secrets/people}
-  peers: {mechanism: EXTERNAL}
-hosts: {east: {ansible_host: 10.0.0.1, ansible_user: ops}, west: {ansible_host: 10.0.0.2}}
-routers:
-  hub-east: {host: east, tls: inside, sasl: people, workers: 8}
-  hub-west: {host: west}
-  Leaf.1: {host: east, mode: edge}
-  leaf-1: {host: west, mode: edge, entities: {listener: [{name: own, port: 5999, host: 10.0.0.2}]}}
-brokers:
-  store: {host: 10.0.0.9, queues: [orders], tls: inside, sasl: people, jolokia: "https://store:8443/console/jolokia"}
-  archive: {host: 10.0.0.10}
-links:
-  - {from: hub-west, to: hub-east, cost: 4, redundancy: 2, tls: inside, sasl: peers}
-  - {from: hub-east, to: Leaf.1}
-  - {from: leaf-1, to: hub-west}
-  - {from: store, to: hub-west, queues: [orders]}
-  - {from: store, to: archive, by: mirror}
-addresses:
-  - {prefix: news, distribution: multicast}
-  - {pattern: orders, distribution: closest}
-paths:
-  orders: {from: Leaf.1, to: leaf-1, address: orders, via: store, rate: 5/s, ttl: 30s}
-"""
 # The fields that Skupper's custom resources have, and those that they must have, as its definitions say (v2alpha1).
 SKUPPER = {
     "Site": ({"serviceAccount", "linkAccess", "defaultIssuer", "ha", "edge", "settings"}, set()),
@@ -73,16 +41,6 @@ SKUPPER = {
         {"routingKey", "port", "host"},
     ),
 }
-
-
-@pytest.fixture(scope="module")
-def network() -> Network:
-    return load.made(yaml.safe_load(TOPOLOGY), Source("prod"))
-
-
-@pytest.fixture(scope="module")
-def files(network: Network) -> dict[str, str]:
-    return outputs.files(network)
 
 
 def entities(text: str, kind: str) -> list[dict[str, str]]:
@@ -195,63 +153,6 @@ def test_each_version_by_its_own_names(program: str, words: set[str]) -> None:
     assert words <= {*map(str.strip, text.splitlines())}
 
 
-def test_the_monitor_watches_the_queues_of_each_broker() -> None:
-    """Its own, those that routers fetch from, that other brokers send or mirror to it, and link routes' ones."""
-    value = {
-        "version": 1,
-        "routers": {"A": {}},
-        "brokers": {"one": {"queues": ["own"]}, "two": {}, "three": {}},
-        "links": [
-            {"from": "A", "to": "one", "queues": ["fetched"], "link_routes": ["reports"]},
-            {"from": "one", "to": "two", "by": "bridge", "queues": ["bridged"]},
-            {"from": "one", "to": "three", "by": "mirror"},
-        ],
-    }
-    brokers = monitor.config(load.made(value, Source("m")).plan)["brokers"]
-    assert {name: broker["queues"]["include"] for name, broker in brokers.items()} == {
-        "one": ["own", "fetched", "bridged", "reports*"],
-        "two": ["bridged"],
-        "three": ["own", "fetched", "bridged"],
-    }
-
-
-def test_the_monitor_is_told_of_all_of_it(files: dict[str, str]) -> None:
-    """The config is right by `inflight check`; logins and TLS go with each URL."""
-    config = config_load.parse(files["inflight.yaml"], "inflight.yaml")
-    mesh = config.meshes["prod"]
-    assert mesh.expect == ("Leaf.1--hub-east", "hub-east--hub-west", "hub-west--leaf-1")
-    assert mesh.urls == ("amqps://10.0.0.1:5672", "amqp://10.0.0.2:5672")
-    logins = [login.mechanism if (login := mesh.login(url)) else None for url in mesh.urls]
-    assert logins == ["SCRAM-SHA-256", "ANONYMOUS"]
-    assert config.endpoints["leaf-1"].url == ("amqp://10.0.0.2:5999",)
-    assert config.brokers["store"].origin == "https://store"
-    assert config.brokers["archive"].jolokia == "http://10.0.0.10:8161/console/jolokia"
-    assert {*config.paths} == {"orders"}
-    assert config.paths["orders"].via == "store"
-
-
-def test_routers_with_a_broker_between_them_are_two_meshes() -> None:
-    value = {
-        "version": 1,
-        "name": "m",
-        "routers": {"A": {}, "B": {}},
-        "brokers": {"s": {}},
-        "links": [{"from": name, "to": "s", "queues": ["inflight.q"]} for name in "AB"],
-    }
-    config = monitor.config(load.made(value, Source("m")).plan)
-    assert {name: mesh.get("expect") for name, mesh in config["meshes"].items()} == {"m-A": None, "m-B": None}
-    (path,) = (path for path in config["paths"].values() if path.get("via"))
-    assert path == {"from": "A", "to": "B", "address": "inflight.q", "via": "s"}
-
-
-def test_a_mesh_of_many_is_looked_at_from_a_few_sides() -> None:
-    names = [f"r{number}" for number in range(23)]
-    value = {"version": 1, "routers": {name: {} for name in names},
-             "links": [{"from": name, "to": "r0"} for name in names[1:]]}  # fmt: skip
-    (mesh,) = monitor.config(load.made(value, Source("m")).plan)["meshes"].values()
-    assert 2 <= len(mesh["urls"]) <= 5
-
-
 def test_no_secret_is_ever_written(tmp_path: Path) -> None:
     """Not even where the files that hold them are here to be read."""
     value = yaml.safe_load(TOPOLOGY)
@@ -339,60 +240,6 @@ def test_containers_find_each_other_by_name(files: dict[str, str]) -> None:
     assert dialled - brokers <= listening
     assert ("hub-west", "5672", "normal") in listening
     assert services["leaf-1"]["ports"][0].endswith(":5999")
-
-
-_OWN_FOLDERS = ("ANSIBLE_HOME", "ANSIBLE_LOCAL_TEMP", "ANSIBLE_REMOTE_TEMP")
-
-
-def ansible_playbook(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    program = Path(sys.executable).with_name("ansible-playbook")
-    if not program.exists():
-        missing("ansible-playbook")
-    return subprocess.run(
-        [program, "-i", ansible.INVENTORY, ansible.PLAYBOOK, *more],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        env={**os.environ, **dict.fromkeys(_OWN_FOLDERS, str(folder / "tmp"))},
-    )
-
-
-def put(files: dict[str, str], folder: Path) -> None:
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
-
-
-def test_ansible_takes_the_playbook(files: dict[str, str], tmp_path: Path) -> None:
-    put(files, tmp_path)
-    done = ansible_playbook(tmp_path, "--syntax-check")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "playbook: playbook.yaml" in done.stdout
-    inventory = (tmp_path / ansible.INVENTORY).read_text()
-    east = "hub-east ansible_host=10.0.0.1 ansible_user=ops config_file=/etc/qpid-dispatch/hub-east.conf"
-    assert f"{east} service=qdrouterd@hub-east\n" in inventory
-    assert (
-        "store ansible_host=10.0.0.9 etc_folder=/var/lib/artemis-instance/etc service=artemis\n" in inventory
-    )
-
-
-def test_the_playbook_copies_and_restarts(tmp_path: Path) -> None:
-    """Run here for real: the file arrives, and a service that does not exist is asked to restart."""
-    value = {"version": 1, "routers": {"A": {}}}
-    put(outputs.files(load.made(value, Source("one"))), tmp_path)
-    target = tmp_path / "etc" / "router.conf"
-    target.parent.mkdir()
-    given = {
-        "config_file": target,
-        "service": "inflight-test-that-is-no-service",
-        "ansible_become": "false",
-        "ansible_python_interpreter": sys.executable,
-    }
-    told = ansible_playbook(tmp_path, *(f"-e{key}={value}" for key, value in given.items()))
-    assert target.read_text() == (tmp_path / "hosts/A/qdrouterd.conf").read_text(), told.stdout + told.stderr
-    assert "RUNNING HANDLER [Restart]" in told.stdout
 
 
 def test_the_stand_in_is_told_the_same(network: Network) -> None:

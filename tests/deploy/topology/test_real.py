@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import written_artemis
 import yaml
 from certificates import Authority
 from click.testing import CliRunner
@@ -22,13 +21,14 @@ from real_routers import ROUTERS as ON_PATH
 from real_routers import wanted
 
 from deploy.commands.status import command as status
+from deploy.embedded.programs.artemis import Artemis
 from deploy.embedded.supervise.ports import accepts
 from deploy.embedded.supervise.process import ProcessSpec
 from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.topology import load, outputs, shapes
 from deploy.topology.load import Network
 from deploy.topology.mistakes import Source
-from deploy.topology.outputs import monitor, router, stand_in
+from deploy.topology.outputs import artemis, monitor, router, stand_in
 from deploy.topology.plan import Plan
 from deploy.topology.programs import PROGRAMS
 
@@ -99,7 +99,8 @@ def running(found: Network, folder: Path, *, real: bool) -> Iterator[Supervisor]
         file.write_text(text)
     with Supervisor(folder / "state") as supervisor:
         for name, broker in plan.brokers.items():
-            supervisor.start(written_artemis.spec(name, broker.port, folder / outputs.HOSTS / name))
+            text = (folder / outputs.HOSTS / name / artemis.FILE).read_text()
+            Artemis(supervisor, name=name, port=broker.port, configuration=text).start()
         for name, planned in plan.routers.items():
             port = planned.listener("normal").port
             supervisor.start(
@@ -274,12 +275,11 @@ def test_a_broker_with_tls(authority: Authority, tmp_path: Path) -> None:
     url = monitor.config(found.plan)["endpoints"]["store"]["url"]
     assert url.startswith("amqps://")
     files = outputs.configurations(found.plan)
-    folder = tmp_path / "store"
-    folder.mkdir()
-    for name in ("broker.xml", "store.pemcfg"):
-        (folder / name).write_text(files[f"store/{name}"])
-    with Supervisor(tmp_path / "state") as supervisor:
-        supervisor.start(written_artemis.spec("store", found.plan.brokers["store"].port, folder))
+    port = found.plan.brokers["store"].port
+    with Supervisor(tmp_path) as supervisor:
+        broker = Artemis(supervisor, name="store", port=port, configuration=files["store/broker.xml"])
+        (tmp_path / "store" / "store.pemcfg").write_text(files["store/store.pemcfg"])
+        broker.start()
         bring(url, "inflight.store", "kept secret", ssl_domain=domain)
         assert fetched(url, "inflight.store", ssl_domain=domain) == "kept secret"
 

@@ -68,12 +68,10 @@ def test_clients_have_a_link_to_each_part() -> None:
 
 def test_a_link_is_moved_only_to_a_listener_of_its_role() -> None:
     passages = _passages(_NETWORK)
-    assert passages.moved("B--store", "archive") == ("127.0.0.1", 61_617)
-    assert passages.moved("clients--A", "B") == ("127.0.0.1", 5_673)
-    assert passages.moved("clients--A", "store") == ("127.0.0.1", 61_616)
-    for link, part in (("A--B", "store"), ("A--leaf", "B"), ("B--store", "A"), ("A--B", "nobody")):
-        with pytest.raises(Problem, match=f"can be moved to {part}: it has no listener for that"):
-            passages.moved(link, part)
+    assert passages.moves("B--store") == {"store": ("127.0.0.1", 61_616), "archive": ("127.0.0.1", 61_617)}
+    assert passages.moves("clients--A").keys() == {"A", "B", "leaf", "store", "archive"}
+    assert passages.moves("A--B") == {"A": ("127.0.0.1", 55_672)}
+    assert passages.moves("A--leaf") == {"A": ("127.0.0.1", 45_672)}
 
 
 def test_a_part_called_clients_is_refused() -> None:

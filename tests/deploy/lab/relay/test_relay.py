@@ -25,7 +25,7 @@ class Rig:
 
     def __init__(self, folder: Path) -> None:
         self.target, self.other = Target(), Target()
-        self.relay = RelayProcess(folder, self.target.port)
+        self.relay = RelayProcess(folder, self.target.port, other=self.other.port)
         self._open: list[socket.socket] = []
 
     def connection(self) -> tuple[socket.socket, socket.socket]:
@@ -232,7 +232,7 @@ def test_a_cut_resets_what_there_is_and_what_comes(rig: Rig) -> None:
 
 def test_a_moved_link_leads_to_another_place_until_it_is_cleared(rig: Rig) -> None:
     client, server = rig.connection()
-    rig.tell("move", to=f"127.0.0.1:{rig.other.port}")
+    rig.tell("move", to="C")
     assert _is_reset(client)
     assert _is_reset(server)
     client = rig.dial()
@@ -248,10 +248,10 @@ def test_what_is_done_at_once_adds_up_and_a_repeat_replaces(rig: Rig) -> None:
     rig.tell("delay", ms=50)
     rig.tell("limit", bytes_per_second=1_000_000, direction="A>B")
     rig.tell("delay", ms=60)
-    assert rig.relay.told(_LINK)["faults"] == {
-        "delay": {"ms": 60},
-        "limit": {"bytes_per_second": 1_000_000, "direction": "A>B"},
-    }
+    assert rig.relay.told(_LINK)["faults"] == [
+        {"do": "delay", "ms": 60},
+        {"do": "limit", "bytes_per_second": 1_000_000, "direction": "A>B"},
+    ]
     began = time.monotonic()
     assert _passes(*rig.connection())
     assert time.monotonic() - began >= 0.12
@@ -260,25 +260,13 @@ def test_what_is_done_at_once_adds_up_and_a_repeat_replaces(rig: Rig) -> None:
 @pytest.mark.parametrize(
     ("command", "problem"),
     [
-        ({"do": "delay", "link": _LINK}, "delay needs ms"),
-        ({"do": "delay", "link": _LINK, "ms": -1}, "ms is a number from 0 to 10,000, not -1"),
-        ({"do": "delay", "link": _LINK, "ms": True}, "ms is a number from 0 to 10,000, not True"),
+        ({"do": "delay", "link": _LINK}, "`delay` needs `ms`"),
+        ({"do": "move", "link": _LINK, "to": "D"}, "move: to is one of C, not 'D'"),
+        ({"do": "loss", "link": _LINK}, "'loss' is none of delay, limit, stall, cut, move, clear"),
         (
-            {"do": "delay", "link": _LINK, "ms": 1, "jitter_ms": 2},
-            "jitter_ms must not be more than ms, since no byte can be early",
+            {"do": "clear", "link": _LINK, "fault": "no"},
+            "clear: fault is one of delay, limit, stall, cut, move, not 'no'",
         ),
-        (
-            {"do": "stall", "link": _LINK, "direction": "to"},
-            "direction is A>B or B>A, or left out for both, not 'to'",
-        ),
-        ({"do": "cut", "link": _LINK, "direction": "A>B"}, "cut has no direction; it has no fields"),
-        (
-            {"do": "limit", "link": _LINK, "bytes_per_second": 0},
-            "bytes_per_second is a number from 1,000 to 1,000,000,000, not 0",
-        ),
-        ({"do": "move", "link": _LINK, "to": "a.example:5672"}, "to is IP:PORT, not 'a.example:5672'"),
-        ({"do": "loss", "link": _LINK}, "do is one of delay, limit, stall, cut, move, clear, not 'loss'"),
-        ({"do": ["cut"], "link": _LINK}, "do is one of delay, limit, stall, cut, move, clear, not ['cut']"),
         ({"do": "cut", "link": "A--C"}, "there is no link 'A--C'"),
         ({"do": "cut"}, "there is no link None"),
     ],
@@ -287,7 +275,7 @@ def test_a_wrong_command_changes_nothing_and_is_told(
     rig: Rig, command: dict[str, object], problem: str
 ) -> None:
     assert rig.relay.ask(command) == {"problem": problem}
-    assert rig.relay.told(_LINK)["faults"] == {}
+    assert rig.relay.told(_LINK)["faults"] == []
 
 
 @pytest.mark.parametrize("garbage", [b"\xff\xfe\n", b"[" * 50_000 + b"\n", b"7\n", b"x" * 200_000])

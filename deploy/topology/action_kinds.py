@@ -1,10 +1,15 @@
-"""What can be done to a network, as one table: to what, with which fields, undone by what. Pure."""
+"""What can be done to a network, as one table: to what, with which fields, undone by what. Pure.
+
+Who carries it out, here and elsewhere, says which of it that is, and how.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
+LinkFault = Literal["delay", "limit", "stall", "cut", "move", "loss", "reorder"]
 Verb = Literal[
     "kill",
     "stop",
@@ -12,13 +17,7 @@ Verb = Literal[
     "restart",
     "start",
     "resume",
-    "delay",
-    "limit",
-    "stall",
-    "cut",
-    "move",
-    "loss",
-    "reorder",
+    LinkFault,
     "clear",
     "clock",
     "command",
@@ -57,8 +56,8 @@ def _of_link(
     return Kind(text, "link", f"{{what}} {began}", lasting, _AS_BEFORE, "clear", needs, may)
 
 
-def _at_once(text: str, of: Target, done: str) -> Kind:
-    return Kind(text, of, f"{{what}} {done}", f"{{what}} {done}", f"{{what}} {done}")
+def _at_once(text: str, of: Target, done: str, may: tuple[str, ...] = ()) -> Kind:
+    return Kind(text, of, f"{{what}} {done}", f"{{what}} {done}", f"{{what}} {done}", may=may)
 
 
 KINDS: Final[dict[Verb, Kind]] = {
@@ -90,7 +89,7 @@ KINDS: Final[dict[Verb, Kind]] = {
     ),
     "stall": _of_link("nothing passes, connections stay", "stalled", may=_ONE_WAY),
     "cut": _of_link("connections are reset, new ones refused", "cut"),
-    "move": _of_link("who dials gets to another part", "moved to {to}", ("to",)),
+    "move": _of_link("who dials gets to another part; only by relays", "moved to {to}", ("to",)),
     "loss": _of_link(
         "packets are lost; only between namespaces",
         "loses {percent:g} % of packets",
@@ -105,7 +104,7 @@ KINDS: Final[dict[Verb, Kind]] = {
         _ONE_WAY,
         lasted="re-ordered {percent:g} % of packets",
     ),
-    "clear": _at_once("as it was, all faults of a link gone", "link", "cleared"),
+    "clear": _at_once("all faults of a link are taken away, or that one", "link", "cleared", ("fault",)),
     "clock": Kind(
         "its clock is wrong: a process of Inflight with INFLIGHT_CLOCK_FILE=file",
         "part",
@@ -126,3 +125,32 @@ KINDS: Final[dict[Verb, Kind]] = {
         ("undo", "from", "secrets"),
     ),
 }
+
+# The least and the largest value of a field that is a number.
+_BOUNDS: Final[Mapping[str, tuple[int, int]]] = {
+    "ms": (0, 10_000),
+    "jitter_ms": (0, 10_000),
+    "bytes_per_second": (1_000, 1_000_000_000),
+    "percent": (0, 100),
+    "offset_ms": (-1_000_000_000, 1_000_000_000),
+}
+
+
+def check_field(do: Verb, name: str, value: object) -> None:
+    """Raise ValueError, whose text goes on from the field's name, if it or its value is none of it."""
+    if name not in KINDS[do].fields:
+        fields = ", ".join(KINDS[do].fields)
+        raise ValueError(f"is not for `{do}`, which has {fields or 'no fields of its own'}")
+    if name in _BOUNDS:
+        least, largest = _BOUNDS[name]
+        if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= largest:
+            told = f"{value:g}" if isinstance(value, float) else ascii(value)
+            raise ValueError(f"is a number from {least:,} to {largest:,}, not {told}")
+
+
+def check_together(do: Verb, fields: Mapping[str, Any]) -> None:
+    """Raise ValueError if a field is missing, or does not go with another one."""
+    if missing := [name for name in KINDS[do].needs if fields.get(name) is None]:
+        raise ValueError(f"`{do}` needs {' and '.join(f'`{name}`' for name in missing)}")
+    if fields.get("jitter_ms", 0) > fields.get("ms", 0):
+        raise ValueError("`jitter_ms` must not be more than `ms`: nothing can come early")

@@ -4,30 +4,30 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-import written_artemis
-from helpers import free_port, wait_until
+import yaml
+from helpers import wait_until
+from lab_commands import Labs
+from prometheus_client import Metric
 from proton import Message
 from proton.utils import BlockingConnection
 from watching import Watching, all_closed
 
 from collectors.broker.collector import BrokerCollector
 from collectors.config.model import Broker
-from deploy.embedded.supervise.process import Process
 from deploy.embedded.supervise.supervisor import Supervisor
-from deploy.topology import load, outputs
-from deploy.topology.load import Network
+from deploy.lab import client
+from deploy.lab.lab import Lab
+from deploy.topology import load
 from deploy.topology.mistakes import Source
-from deploy.topology.outputs import monitor
 
 pytestmark = [pytest.mark.slow, pytest.mark.e2e]
 
-SMALL = {"journal-file-size": "1M", "journal-min-files": 2, "max-disk-usage": -1, "critical-analyzer": False}
 _SECONDS = 60.0
 _HANG_SECONDS = 240.0  # Artemis itself takes a minute to see it (and with a bridge two)
 ORDERS = {"address": "orders", "queue": "orders"}
@@ -35,47 +35,43 @@ PLAIN = {"address": "plain", "queue": "plain"}
 LINK_NAMES = {"bridge": "orders-to-two", "amqp": "two", "mirror": "two"}
 
 
-def network(by: str) -> Network:
+def document(by: str) -> dict[str, Any]:
     queues = {} if by == "mirror" else {"queues": ["orders"]}
-    one, two = ({"settings": SMALL, "jolokia": f"http://127.0.0.1:{free_port()}/jolokia"} for _ in range(2))
-    document = {
+    return {
         "version": 1,
+        "name": "pair",
         "routers": {"A": {}},
-        "brokers": {"one": {**one, "queues": ["orders", "plain"]}, "two": two},
-        "links": [{"from": "A", "to": "one"}, {"from": "one", "to": "two", "by": by, **queues}],
+        "brokers": {"one": {"queues": ["orders", "plain"]}, "two": {}},
+        "links": [
+            {"from": "A", "to": "one", "queues": ["other"]},
+            {"from": "one", "to": "two", "by": by, **queues},
+        ],
     }
-    return load.made(document, Source("test"), pick=lambda _address, _role: free_port())
 
 
 class Pair:
-    """Brokers `one` and `two`, each watched by a collector with the config that is written."""
+    """Brokers `one` and `two` of a lab, each watched by a collector with the lab's config."""
 
-    def __init__(self, by: str, folder: Path, supervisor: Supervisor, watch: Callable[..., Watching]) -> None:
-        found = network(by)
-        self._supervisor = supervisor
-        config = monitor.config(found.plan)
+    def __init__(self, config: Mapping[str, Any], watch: Callable[..., Watching]) -> None:
         self.urls = {name: endpoint["url"] for name, endpoint in config["endpoints"].items()}
-        self._specs = {}
-        for name, text in outputs.files(found).items():
-            file = folder / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text)
-        for name, broker in found.plan.brokers.items():
-            port = int(config["brokers"][name]["jolokia"].split(":")[-1].split("/")[0])
-            self._specs[name] = written_artemis.spec(name, broker.port, folder / outputs.HOSTS / name, port)
-        self.processes: dict[str, Process] = {}
-        for name in ("two", "one"):
-            self.start(name)
         self.one, self.two = (watch(name=name, config=config["brokers"][name]) for name in ("one", "two"))
-        to = "two" if by == "bridge" else self.urls["two"].removeprefix("amqp://")
-        self._link = {"kind": by, "link": LINK_NAMES[by], "to": to}
         wait_until(lambda: self.link("up") == 1, _SECONDS, "the link")
 
-    def start(self, name: str) -> None:
-        self.processes[name] = self._supervisor.start(self._specs[name])
-
     def link(self, metric: str) -> float | None:
-        return self.one.value(f"broker_link_{metric}", **self._link)
+        """The figure of the one link that there is."""
+        values = [sample.value for sample in self._samples(metric)]
+        assert len(values) <= 1
+        return values[0] if values else None
+
+    def labels(self) -> dict[str, str]:
+        """How the link is told from others."""
+        (sample,) = self._samples("up")
+        return {name: sample.labels[name] for name in ("kind", "link", "to")}
+
+    def _samples(self, metric: str) -> list[Any]:
+        families: list[Metric] = list(self.one.registry.collect())
+        name = f"inflight_broker_link_{metric}"
+        return [sample for family in families for sample in family.samples if sample.name == name]
 
     def send(self, count: int) -> None:
         connection = BlockingConnection(self.urls["one"], timeout=30)
@@ -98,28 +94,36 @@ class Pair:
         )
 
 
-@contextmanager
-def running(by: str, folder: Path) -> Iterator[Pair]:
-    def watch(*, name: str, config: dict[str, Any]) -> Watching:
-        broker = Broker.model_validate({**config, "interval": "500ms"})
-        return Watching(
-            lambda context, stop, on_status: BrokerCollector(name, broker, context, stop, on_status),
-            *("broker", name, {"mesh": config["mesh"], "broker": name}),
-        )
+def _watch(*, name: str, config: dict[str, Any]) -> Watching:
+    broker = Broker.model_validate({**config, "interval": "500ms"})
+    return Watching(
+        lambda context, stop, on_status: BrokerCollector(name, broker, context, stop, on_status),
+        *("broker", name, {"mesh": config["mesh"], "broker": name}),
+    )
 
-    with Supervisor(folder / "state") as supervisor, all_closed(watch) as watched:
-        yield Pair(by, folder, supervisor, watched)
+
+@contextmanager
+def running(by: str, folder: Path) -> Iterator[tuple[Pair, Lab]]:
+    """A lab of the brokers alone, with nothing between them."""
+    topology = load.made(document(by), Source("test")).topology
+    with Supervisor(folder) as supervisor, all_closed(_watch) as watch:
+        lab = Lab(supervisor, topology, stand_ins=True)
+        lab.start("one", "two")
+        pair = Pair(lab.config(), watch)
+        to = "two" if by == "bridge" else pair.urls["two"].removeprefix("amqp://")
+        assert pair.labels() == {"kind": by, "link": LINK_NAMES[by], "to": to}
+        yield pair, lab
 
 
 @pytest.mark.parametrize("by", ["bridge", "amqp"])
 def test_what_is_sent_on(by: str, tmp_path: Path) -> None:
     """All of the queue, nothing of another. With the next broker gone it waits, and goes when it is back."""
-    with running(by, tmp_path) as pair:
+    with running(by, tmp_path) as (pair, lab):
         pair.send(10)
         pair.wait(pair.two, 10)
         pair.wait(pair.one, 0)
         assert pair.two.value("broker_queue_messages", **PLAIN) is None
-        pair.processes["two"].kill()
+        lab.parts["two"].kill()
         wait_until(lambda: pair.link("up") == 0, _SECONDS, "the link to be down")
         assert pair.link("connected") == 0
         assert pair.link("started") == 1
@@ -127,7 +131,7 @@ def test_what_is_sent_on(by: str, tmp_path: Path) -> None:
         pair.wait(pair.one, 7)
         # Artemis tells of a bridge which queue feeds it, of an AMQP connection not.
         assert pair.link("messages") == (7 if by == "bridge" else None)
-        pair.start("two")
+        lab.start("two")
         wait_until(lambda: pair.link("up") == 1, _SECONDS, "the link to be back")
         pair.wait(pair.two, 17)
         pair.wait(pair.one, 0)
@@ -139,7 +143,7 @@ def test_what_is_sent_on(by: str, tmp_path: Path) -> None:
 
 def test_a_mirror(tmp_path: Path) -> None:
     """Messages and acknowledgements are on the other broker; with it gone they wait in no user's queue."""
-    with running("mirror", tmp_path) as pair:
+    with running("mirror", tmp_path) as (pair, lab):
         # What makes its queues goes over first.
         wait_until(lambda: pair.two.value("broker_queue_messages", **PLAIN) == 0, _SECONDS, "its queues")
         wait_until(lambda: pair.link("messages") == 0, _SECONDS, "the mirror to have all")
@@ -154,14 +158,14 @@ def test_a_mirror(tmp_path: Path) -> None:
         pair.wait(pair.one, 6)
         told = "10 messages and 4 acknowledgements"
         wait_until(lambda: pair.link("acknowledged_messages_total") == before + 14, _SECONDS, told)
-        pair.processes["two"].kill()
+        lab.parts["two"].kill()
         wait_until(lambda: pair.link("up") == 0, _SECONDS, "the mirror to be down")
         pair.send(5)
         pair.receive("one", 2)
         wait_until(lambda: pair.link("messages") == 7, _SECONDS, "5 messages and 2 acknowledgements to wait")
         status = pair.one.statuses[-1]
         assert [row["queue"] for row in status.snapshot.beans["queue"]] == ["orders", "plain"]
-        pair.start("two")
+        lab.start("two")
         wait_until(lambda: pair.link("messages") == 0, _SECONDS, "the mirror to have all again")
         pair.wait(pair.two, 9)
         pair.wait(pair.one, 9)
@@ -169,8 +173,8 @@ def test_a_mirror(tmp_path: Path) -> None:
 
 def test_a_broker_that_hangs(tmp_path: Path) -> None:
     """It is down as no poll waits beyond its deadline, and so is the link to it as soon as its peer knows."""
-    with running("mirror", tmp_path) as pair:
-        pid = pair.processes["two"].pid
+    with running("mirror", tmp_path) as (pair, lab):
+        pid = lab.parts["two"].process.pid
         os.kill(pid, signal.SIGSTOP)
         try:
             pair.send(5)
@@ -186,3 +190,30 @@ def test_a_broker_that_hangs(tmp_path: Path) -> None:
             os.kill(pid, signal.SIGCONT)
         wait_until(lambda: pair.link("up") == 1, _SECONDS, "the link to be back")
         wait_until(lambda: pair.link("messages") == 0, _SECONDS, "nothing to wait")
+
+
+@pytest.mark.parametrize("by", ["bridge", "amqp", "mirror"])
+def test_a_link_between_brokers_is_cut(by: str, tmp_path: Path) -> None:
+    """In a lab by its command, of which relays are the links: what is sent waits until the link is back."""
+    (tmp_path / "pair.yaml").write_text(yaml.safe_dump(document(by)))
+    labs = Labs(tmp_path)
+    try:
+        labs.run("up", "pair.yaml", "--stand-ins")
+        lab = client.at(labs.place("pair"))
+        assert lab is not None
+        with all_closed(_watch) as watch:
+            pair = Pair(yaml.safe_load(lab.config_file.read_text()), watch)
+            wait_until(
+                lambda: by != "mirror" or pair.link("messages") == 0, _SECONDS, "the mirror to have all"
+            )
+            lab.ask({"do": "cut", "link": "one--two"})
+            wait_until(lambda: pair.link("up") == 0, _SECONDS, "the link to be down")
+            pair.send(5)
+            pair.wait(pair.one, 5)
+            lab.ask({"do": "clear", "link": "one--two"})
+            wait_until(lambda: pair.link("up") == 1, _SECONDS, "the link to be back")
+            pair.wait(pair.two, 5)
+            pair.wait(pair.one, 5 if by == "mirror" else 0)
+        labs.run("down", "pair")
+    finally:
+        labs.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
 from typing import Annotated, Any, Final, Self
 
 from pydantic import (
@@ -13,34 +12,23 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    ValidationError,
     ValidationInfo,
     field_validator,
     model_validator,
 )
 
 from collectors.config import units
-from collectors.config.mistakes import key_text, of_validation
 from collectors.config.model import DurationNs, FileName
 from collectors.contract import events
-from collectors.router.topology import EXPECT_SEPARATOR, pair
-from deploy.actions.kinds import KINDS, Verb
-from deploy.errors import Problem
+from collectors.router.topology import EXPECT_SEPARATOR
+from deploy.topology.action_kinds import KINDS, LinkFault, Verb, check_field, check_together
+from deploy.topology.names import NodeName, PartOrLink
 
 HERE: Final = "here"
 SSH: Final = "ssh"
-_PART: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _REPOSITORY: Final = re.compile(r"(https|ssh|file)://[^\s@]+|ssh://[A-Za-z0-9._-]+@[^\s@:]+(:\d+)?/\S*")
 _OF_KINDS: Final = tuple(dict.fromkeys(field for kind in KINDS.values() for field in kind.fields))
-
-
-def part_or_link(value: str) -> str:
-    """A part by its name, or a link by its two ends, in order; nothing in it means anything to a shell."""
-    ends = value.split(EXPECT_SEPARATOR)
-    if len(ends) > 2 or not all(_PART.fullmatch(end) for end in ends):  # noqa: PLR2004 -- a link has two
-        raise ValueError(f"{value!a} is no part's name, nor a link like A--B")
-    return pair(*ends).id if len(ends) == 2 else value  # noqa: PLR2004 -- the same
 
 
 def _argv(value: object) -> object:
@@ -72,10 +60,6 @@ def _source(value: object) -> object:
 Argument = Annotated[str, Field(max_length=32_768), AfterValidator(_argument)]
 Argv = Annotated[tuple[Argument, ...], BeforeValidator(_argv), Field(min_length=1, max_length=1_000)]
 Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,127}$")]
-What = Annotated[str, AfterValidator(part_or_link)]
-PartName = Annotated[str, Field(pattern=rf"^{_PART.pattern}$")]
-Share = Annotated[float, Field(gt=0, le=100)]
-Milliseconds = Annotated[float, Field(ge=0, le=3_600_000)]
 
 
 class _Element(BaseModel):
@@ -105,20 +89,21 @@ class Action(_Element):
     """Something done to a part or to a link. What only some kinds have stands in KINDS."""
 
     do: Verb
-    what: What
+    what: PartOrLink
     after: DurationNs = 0  # from the begin of its story
     lasts: DurationNs | None = Field(None, alias="for")  # then it is undone; else when the story ends
     deadline: DurationNs = units.duration_ns("30s")  # of doing it, and of undoing it
     by: Annotated[str, Field(min_length=1, max_length=1_000)] | None = None  # here, ssh, or a template
     kind: events.Kind = "fault"
 
-    ms: Milliseconds | None = None
-    jitter_ms: Milliseconds | None = None
-    bytes_per_second: Annotated[int, Field(ge=1)] | None = None
-    to: PartName | None = None
-    percent: Share | None = None
+    ms: float | None = None
+    jitter_ms: float | None = None
+    bytes_per_second: int | None = None
+    to: NodeName | None = None
+    percent: float | None = None
     direction: Annotated[str, Field(pattern=r"^[A-Za-z0-9._>-]{1,130}$")] | None = None
-    offset_ms: Annotated[float, Field(ge=-1e9, le=1e9)] | None = None
+    fault: LinkFault | None = None
+    offset_ms: float | None = None
     file: FileName | None = None
     run: Argv | None = None
     undo: Argv | None = None
@@ -138,18 +123,13 @@ class Action(_Element):
     @field_validator(*("source" if name == "from" else name for name in _OF_KINDS))
     @classmethod
     def _has_field(cls, value: Any, info: ValidationInfo) -> Any:
-        verb = info.data.get("do")
-        name = "from" if info.field_name == "source" else info.field_name
-        if verb and name not in KINDS[verb].fields:
-            fields = ", ".join(KINDS[verb].fields)
-            raise ValueError(f"is not for `{verb}`, which has {fields or 'no fields of its own'}")
+        if verb := info.data.get("do"):
+            check_field(verb, "from" if info.field_name == "source" else str(info.field_name), value)
         return value
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
-        missing = [name for name in KINDS[self.do].needs if getattr(self, name) is None]
-        if missing:
-            raise ValueError(f"`{self.do}` needs {' and '.join(f'`{name}`' for name in missing)}")
+        check_together(self.do, self.fields)
         if self.lasts is not None and not self.can_be_undone:
             raise ValueError(f"`for` is not for `{self.do}`: nothing undoes it")
         return self
@@ -164,13 +144,3 @@ class Action(_Element):
         named = ((name, "source" if name == "from" else name) for name in KINDS[self.do].fields)
         found = {name: getattr(self, attribute) for name, attribute in named}
         return {name: value for name, value in found.items() if value not in (None, ())}
-
-
-def read(value: Mapping[str, Any]) -> Action:
-    """Make an action of a person's fields; raises Problem with every mistake in them."""
-    try:
-        return Action.model_validate(dict(value))
-    except ValidationError as error:
-        mistakes = of_validation(Action, error)
-        told = [f"{key_text(place)}: {reason}" if place else reason for place, reason in mistakes]
-        raise Problem("this is no action:\n  " + "\n  ".join(told)) from None

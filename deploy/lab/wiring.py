@@ -24,7 +24,7 @@ class Wiring(Protocol):
     """
 
     verbs: frozenset[str]
-    clients: Mapping[str, int]  # by part: the port before its own, at the end of the link `clients--PART`
+    clients: Mapping[str, int]  # by part: the port before its own, at the end of the link of `clients` and it
 
     def place(self, topology: Topology) -> Plan:
         """Return a plan whose addresses and ports are those of this machine, also the ports of connectors."""

@@ -31,7 +31,7 @@ class Passage:
 class Passages:
     """Those of a plan by link; `plan` is the same with connectors that lead through them.
 
-    Each part has one more, for who is no part of the lab: `clients--PART`.
+    Each part has one more, for who is no part of the lab: of `clients` and it.
     """
 
     def __init__(self, plan: Plan, pick_port: Callable[[], int]) -> None:
@@ -50,7 +50,7 @@ class Passages:
         }
         self.plan: Final = replace(plan, routers=routers, brokers=brokers)
         self.clients: Final = {
-            part: self._port((CLIENTS, part), part, _CLIENT, self._listener(part, _CLIENT))
+            part: self._port(pair(CLIENTS, part), part, _CLIENT, self._listener(part, _CLIENT))
             for part in (*plan.routers, *plan.brokers)
         }
         self.by_link: Final[Mapping[str, Passage]] = self._found

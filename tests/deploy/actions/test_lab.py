@@ -166,9 +166,27 @@ def test_a_story_of_its_topology(kept: Kept) -> None:
 
 def test_what_the_lab_does_not_have(kept: Kept) -> None:
     """Before anything is done."""
-    assert "the lab two has no Z; it has A, B, A--B, clients--A" in kept.faults("kill", "Z")[1]
+    assert "the lab two has no Z; it has A, B, A--B, A--clients" in kept.faults("kill", "Z")[1]
     told = kept.faults("loss", "A--B", "percent=5")[1]
     assert "the lab two cannot: it can clear, cut, delay, kill," in told
+
+
+def test_the_link_of_clients(kept: Kept) -> None:
+    """Its ends are sorted as those of any other, and it may be called either way."""
+    status, told = kept.faults("delay", "clients--A", "ms=20", "--for", "100ms")
+    assert status == 0, told
+    assert "link A--clients delayed by 20 ms" in told
+
+
+def test_a_part_is_paused_that_does_not_run(kept: Kept) -> None:
+    """That fails, and nothing of it is left to undo: neither now nor, where it dies meanwhile, later."""
+    killed = kept.faults.begin("kill", "B")
+    wait_until(lambda: len(kept.faults.marked_in(kept.folder / "monitor")) == 1, 60, "the event")
+    status, told = kept.faults("pause", "B", "--for", "1s")
+    assert (status, "pause failed: B does not run: start it first" in told) == (1, True), told
+    assert len(kept.faults.noted()) == 1
+    killed.terminate()
+    assert killed.wait(60) == 0
 
 
 def test_two_faults_of_one_link(kept: Kept) -> None:

@@ -115,6 +115,12 @@ def test_every_kind_can_be_written() -> None:
         assert made.can_be_undone == (kind.undo is not None)
 
 
+def test_at_once() -> None:
+    """As people write it in a list whose other actions come later."""
+    assert action("kill", "A", after="0s").after == 0
+    assert action("kill", "A", after="2s").after == 2_000_000_000
+
+
 STORIES = """version: 1
 routers: {A: {}, B: {}}
 brokers: {store: {}}

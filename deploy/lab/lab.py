@@ -27,8 +27,9 @@ from deploy.errors import Problem
 from deploy.lab import connected, local, monitor
 from deploy.lab.brokers import broker
 from deploy.lab.routers import RealRouter, Router, StandIn
-from deploy.lab.wiring import CLIENTS, Direct, Wiring
+from deploy.lab.wiring import Direct, Wiring
 from deploy.topology.form import Topology
+from deploy.topology.plan import CLIENTS
 from deploy.topology.programs import PROGRAMS
 
 KAFKA: Final = "kafka"

@@ -8,9 +8,8 @@ from typing import Final
 
 from collectors.router.topology import EXPECT_SEPARATOR, pair
 from deploy.errors import Problem
-from deploy.lab.wiring import CLIENTS
 from deploy.topology.form import LOOPBACK
-from deploy.topology.plan import BrokerLink, Connector, Plan
+from deploy.topology.plan import CLIENTS, BrokerLink, Connector, Plan
 
 _CLIENT: Final = "normal"  # the role of a listener for them
 _BETWEEN_ROUTERS: Final = ("inter-router", "edge")

@@ -240,6 +240,24 @@ def test_a_lab_that_ends_meanwhile(kept: Kept) -> None:
     assert kept.faults.noted() == []
 
 
+def test_a_lab_that_is_just_ending(kept: Kept) -> None:
+    """It takes its time, and carries out nothing any more: what was done to it ends with it."""
+    begun = kept.faults.begin("delay", "A--B", "ms=5")
+    wait_until(lambda: _faults_of_link(kept) == ["delay"], 60, "the delay")
+    found = record.read(kept.folder)
+    assert found is not None
+    os.kill(found.keeper.pid, signal.SIGSTOP)  # it ends for as long as this
+    try:
+        record.write(kept.folder, found.model_copy(update={"state": "ending"}))
+        begun.terminate()
+        told, _ = begun.communicate(timeout=60)
+    finally:
+        os.kill(found.keeper.pid, signal.SIGCONT)
+    assert begun.returncode == 1, told
+    assert "link A--B: nothing is left to undo: the lab in" in told
+    assert kept.faults.noted() == []
+
+
 def test_a_keeper_that_stands_still(kept: Kept) -> None:
     """The action does not begin, which is told with what to do."""
     found = record.read(kept.folder)

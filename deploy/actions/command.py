@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final, Literal
 
@@ -15,7 +16,7 @@ from deploy.actions import source
 from deploy.actions.program import Run
 from deploy.actions.steps import FailedError, Result, Steps, Within
 from deploy.errors import Problem
-from deploy.topology.action import Action
+from deploy.topology.action import Action, Source
 from deploy.topology.action_kinds import KINDS
 
 _MS_NS: Final = 1_000_000
@@ -115,6 +116,22 @@ class Clocks:
         return what
 
 
+@dataclass(frozen=True)
+class _AsCommitted:
+    """That a folder is still as its commit has it, just before something of it is run."""
+
+    source: Source
+    beside: Path
+    lasts = False
+
+    def carry_out(self, _within: Within) -> Result:
+        try:
+            source.folder(self.source, self.beside)
+        except Problem as problem:
+            raise FailedError(problem.message) from None
+        return Result()
+
+
 class Commands:
     """Actions `command`: the user's own program, and the one that undoes what it did."""
 
@@ -127,7 +144,8 @@ class Commands:
             raise Problem(f"{action.do} is no command")
         place = source.folder(action.source, self._beside) if action.source else self._beside
         do = self._step(action.run, action, place)
-        return Steps(do, self._step(action.undo, action, place) if action.undo else None)
+        undo = self._step(action.undo, action, place) if action.undo else None
+        return Steps(do, undo, _AsCommitted(action.source, self._beside) if action.source else None)
 
     def called(self, what: str) -> str:
         return what

@@ -40,13 +40,14 @@ class Ask(BaseModel):
         return Result()
 
     def _lab(self) -> LabRecord | None:
-        """Return the lab, if it is still the same, and its keeper lives."""
+        """Return the lab, if it is still the same, its keeper lives, and does not end it."""
         try:
             lab = client.at(self.folder)
         except Problem:
             return None
-        same = lab is not None and lab.record.keeper == self.keeper and self.keeper.state() != "gone"
-        return lab if same else None
+        if lab is None or lab.record.keeper != self.keeper or self.keeper.state() == "gone":
+            return None
+        return None if lab.record.state == "ending" else lab
 
 
 class KeptLab:

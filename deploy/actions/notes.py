@@ -65,8 +65,8 @@ class Note:
         return f"{self.file}//"
 
     def failed(self, why: str) -> None:
-        """Say that it could not be undone."""
-        self._amend(failed=why)
+        """Say that it could not be undone, and why, in a line: there may be the end of a log below it."""
+        self._amend(failed=why.partition("\n")[0])
 
     def taken_over(self) -> None:
         """Say that this process undoes it now."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tempfile
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -77,7 +79,13 @@ def _check(place: Path, commit: str) -> None:
     at = _git(place, str(place), "rev-parse", "--verify", "HEAD^{commit}").strip()
     if at != commit:
         raise Problem(f"{place} is at commit {at}, not at {commit}: nothing of it is run")
-    changed = _git(place, str(place), "status", "--porcelain", "--untracked-files=all").splitlines()
+    # An index of its own: marks in the folder's (`--assume-unchanged`) would hide what was changed.
+    with tempfile.TemporaryDirectory() as folder:
+        index = {"GIT_INDEX_FILE": f"{folder}/index"}
+        _git(place, str(place), "read-tree", "HEAD", env=index)
+        changed = _git(
+            place, str(place), "status", "--porcelain", "--untracked-files=all", "--ignored", env=index
+        ).splitlines()
     if changed:
         more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
         raise Problem(
@@ -86,10 +94,11 @@ def _check(place: Path, commit: str) -> None:
         )
 
 
-def _git(place: Path, what: str, *arguments: str) -> str:
+def _git(place: Path, what: str, *arguments: str, env: Mapping[str, str] | None = None) -> str:
     try:
         within = Within(_GIT_SECONDS, threading.Event())
-        env = {name: value for name, value in os.environ.items() if name not in _OF_A_CALLING_HOOK}
-        return program.run((*_GIT, *arguments), within, folder=place, env=env | _SETTINGS).output
+        own = {name: value for name, value in os.environ.items() if name not in _OF_A_CALLING_HOOK}
+        own |= {**_SETTINGS, **(env or {})}
+        return program.run((*_GIT, *arguments), within, folder=place, env=own).output
     except FailedError as error:
         raise Problem(f"git {arguments[0]} of {what} failed: {error}") from None

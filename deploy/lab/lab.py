@@ -17,7 +17,7 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from functools import partial
 from typing import Any, Final
 
-from collectors.router.topology import EXPECT_SEPARATOR, pair
+from collectors.router.topology import pair
 from deploy.embedded.programs.artemis import Artemis
 from deploy.embedded.programs.kafka import Kafka
 from deploy.embedded.supervise.ports import LOOPBACK
@@ -27,8 +27,9 @@ from deploy.errors import Problem
 from deploy.lab import connected, local, monitor
 from deploy.lab.brokers import broker
 from deploy.lab.routers import RealRouter, Router, StandIn
-from deploy.lab.wiring import CLIENTS, Direct, Wiring
+from deploy.lab.wiring import Direct, Wiring
 from deploy.topology.form import Topology
+from deploy.topology.plan import CLIENTS
 from deploy.topology.programs import PROGRAMS
 
 KAFKA: Final = "kafka"
@@ -87,7 +88,7 @@ class Lab:
             self.parts[KAFKA] = self._kafka
         self.links = frozenset(
             [pair(one, other).id for one, other, _ in self.plan.links()]
-            + [f"{CLIENTS}{EXPECT_SEPARATOR}{part}" for part in self.wiring.clients]
+            + [pair(CLIENTS, part).id for part in self.wiring.clients]
         )
         self._is_wired = False
 
@@ -146,9 +147,10 @@ class Lab:
             name = str(command.get("part"))
             if name not in self.parts:
                 raise Problem(f"{verb}: name a `part`, one of {', '.join(self.parts)}")
-            if verb == "start" and self.parts[name].alive:
-                return {}  # an action's undo may find that someone has started it by hand
-            PART_VERBS[verb](self.parts[name])
+            part = self.parts[name]
+            if (verb, part.alive) in {("start", True), ("resume", False)}:
+                return {}  # an action's undo may find that someone has started it by hand, or ended it
+            PART_VERBS[verb](part)
             return {}
         if verb in self.wiring.verbs or "link" in command:
             if command.get("link") not in self.links:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from deploy.embedded.supervise.ports import LOOPBACK, free_port
 from deploy.errors import Problem
@@ -12,7 +12,6 @@ from deploy.topology import plan
 from deploy.topology.form import Topology
 from deploy.topology.plan import Plan
 
-CLIENTS: Final = "clients"  # as the end of a link: whoever is no part of the lab
 Argv = Sequence[str | Path]
 
 
@@ -24,7 +23,7 @@ class Wiring(Protocol):
     """
 
     verbs: frozenset[str]
-    clients: Mapping[str, int]  # by part: the port before its own, at the end of the link `clients--PART`
+    clients: Mapping[str, int]  # by part: the port before its own, at the end of the link of `clients` and it
 
     def place(self, topology: Topology) -> Plan:
         """Return a plan whose addresses and ports are those of this machine, also the ports of connectors."""

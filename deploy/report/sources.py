@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,7 +43,8 @@ def read_events(config: Config, left_out: Counter[str]) -> list[Event]:
 
 def _lines(file: Path) -> Iterator[bytes]:
     try:
-        with file.open("rb") as data:
+        # What is no file of bytes, like a pipe, must not keep this waiting.
+        with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK), "rb") as data:
             size = data.seek(0, 2)
             data.seek(max(0, size - MAX_EVENT_BYTES))
             if size > MAX_EVENT_BYTES:

@@ -53,6 +53,10 @@ def _commit(value: str) -> str:
     return value
 
 
+def _after(value: object) -> int:
+    return 0 if value in ("0", "0s") else units.duration_ns(value)
+
+
 def _source(value: object) -> object:
     return {"folder": value} if isinstance(value, str) else value
 
@@ -90,7 +94,7 @@ class Action(_Element):
 
     do: Verb
     what: PartOrLink
-    after: DurationNs = 0  # from the begin of its story
+    after: Annotated[int, BeforeValidator(_after)] = 0  # from the begin of its story
     lasts: DurationNs | None = Field(None, alias="for")  # then it is undone; else when the story ends
     deadline: DurationNs = units.duration_ns("30s")  # of doing it, and of undoing it
     by: Annotated[str, Field(min_length=1, max_length=1_000)] | None = None  # here, ssh, or a template

@@ -30,6 +30,8 @@ _HOST: Final = re.compile(r"[A-Za-z0-9._:%-]{1,253}")
 _FILE: Final = re.compile(r"/[A-Za-z0-9._/@+:,=-]{1,1000}")
 _USER: Final = r"^[A-Za-z0-9._@+=/-]{1,128}$"
 _KEY_FILE: Final = r"^[A-Za-z0-9._/@+:,=~-]{1,1000}$"  # on the machine that runs Ansible
+_MOST_PARTS: Final = 1_000  # drawing and checking take as long as these squared
+_MOST_LINKS: Final = 10_000
 _SYNTAX: Final = '{}#"\\'
 _SECRETS: Final = ("password", "saslPassword")
 _LEADS_TO_SECRET: Final = ("file:", "env:")
@@ -244,9 +246,9 @@ class Topology(_Element):
     hosts: dict[NodeName, Machine] = {}
     tls: dict[Name, TlsProfile] = {}
     sasl: dict[Name, Login] = {}
-    routers: Annotated[dict[NodeName, Router], Field(min_length=1)]
-    brokers: dict[NodeName, Broker] = {}
-    links: tuple[Link, ...] = ()
+    routers: Annotated[dict[NodeName, Router], Field(min_length=1, max_length=_MOST_PARTS)]
+    brokers: Annotated[dict[NodeName, Broker], Field(max_length=_MOST_PARTS)] = {}
+    links: Annotated[tuple[Link, ...], Field(max_length=_MOST_LINKS)] = ()
     addresses: tuple[AddressRule, ...] = (MULTICAST,)
     paths: dict[Name, Talk] = {}
     stories: dict[Name, Annotated[tuple[Action, ...], Field(min_length=1, max_length=200)]] = {}

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from collectors.config.mistakes import Mistake
 from deploy.topology.form import Machine
+from deploy.topology.names import node_name
 
 ROUTERS: Final = "routers"
 BROKERS: Final = "brokers"
@@ -68,6 +69,11 @@ def _take(found: Inventory, section: str, line: str, number: int) -> str | None:
         return "a quote is not closed"
     if "[" in name:
         return f"{name}: ranges are not read; write each host"
+    if not section.endswith(":children"):
+        try:
+            node_name(name)
+        except ValueError as error:
+            return str(error)  # what stands there is not told: the file may be one of secrets
     found.groups[section].append(name)
     if not section.endswith(":children"):
         found.lines.setdefault(name, number)

@@ -15,6 +15,7 @@ from deploy.topology import graph
 from deploy.topology.form import Broker, Link, LinkKind, Router, Topology
 
 Role = Literal["normal", "inter-router", "edge", "route-container"]
+CLIENTS: Final = "clients"  # as the end of a link of a lab: whoever is no part of it
 FIRST_PORTS: Final = {"normal": 5672, "inter-router": 55672, "edge": 45672, "broker": 61616}
 Attributes = dict[str, Any]
 

@@ -9,7 +9,7 @@ from collectors.config.mistakes import Mistake, unknown_name
 from collectors.router.topology import EXPECT_SEPARATOR, pair
 from deploy.topology import graph
 from deploy.topology.form import Topology
-from deploy.topology.plan import Plan, given_ports, port_number
+from deploy.topology.plan import CLIENTS, Plan, given_ports, port_number
 from deploy.topology.programs import PROGRAMS
 
 _BETWEEN_ROUTERS = ("inter-router", "edge")
@@ -232,12 +232,13 @@ def _stories(plan: Plan) -> Iterator[Mistake]:
     """Yields parts and links that stories name and nothing has."""
     parts = [*plan.routers, *plan.brokers]
     links = sorted({pair(one, other).id for one, other, _ in plan.links()})
+    of_clients = {pair(CLIENTS, part).id for part in parts}
     for name, story in plan.topology.stories.items():
         for number, action in enumerate(story):
             place = ("stories", name, number)
             of_link = EXPECT_SEPARATOR in action.what
             # A clock is that of a process of Inflight, which is no part of the network.
-            if action.do != "clock" and action.what not in (links if of_link else parts):
+            if action.do != "clock" and action.what not in ({*links, *of_clients} if of_link else parts):
                 kind = "link" if of_link else "router or broker"
                 yield (*place, "what"), unknown_name(kind, action.what, links if of_link else parts)
             if action.to is not None and action.to not in parts:

@@ -8,9 +8,8 @@ from typing import Final
 
 from collectors.router.topology import EXPECT_SEPARATOR, pair
 from deploy.errors import Problem
-from deploy.lab.wiring import CLIENTS
 from deploy.topology.form import LOOPBACK
-from deploy.topology.plan import BrokerLink, Connector, Plan
+from deploy.topology.plan import CLIENTS, BrokerLink, Connector, Plan
 
 _CLIENT: Final = "normal"  # the role of a listener for them
 _BETWEEN_ROUTERS: Final = ("inter-router", "edge")
@@ -31,7 +30,7 @@ class Passage:
 class Passages:
     """Those of a plan by link; `plan` is the same with connectors that lead through them.
 
-    Each part has one more, for who is no part of the lab: `clients--PART`.
+    Each part has one more, for who is no part of the lab: of `clients` and it.
     """
 
     def __init__(self, plan: Plan, pick_port: Callable[[], int]) -> None:
@@ -50,7 +49,7 @@ class Passages:
         }
         self.plan: Final = replace(plan, routers=routers, brokers=brokers)
         self.clients: Final = {
-            part: self._port((CLIENTS, part), part, _CLIENT, place)
+            part: self._port(pair(CLIENTS, part), part, _CLIENT, place)
             for part in (*plan.routers, *plan.brokers)
             if (place := self._listener(part, _CLIENT)) is not None
         }

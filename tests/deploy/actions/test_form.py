@@ -115,6 +115,12 @@ def test_every_kind_can_be_written() -> None:
         assert made.can_be_undone == (kind.undo is not None)
 
 
+def test_at_once() -> None:
+    """As people write it in a list whose other actions come later."""
+    assert action("kill", "A", after="0s").after == 0
+    assert action("kill", "A", after="2s").after == 2_000_000_000
+
+
 STORIES = """version: 1
 routers: {A: {}, B: {}}
 brokers: {store: {}}
@@ -125,6 +131,7 @@ stories:
   fine:
   - {do: kill, what: B, after: 5s, for: 10s}
   - {do: cut, what: store--B, for: 10s}
+  - {do: cut, what: clients--A, for: 10s}
   wrong:
   - {do: kill, what: C}
   - {do: cut, what: A--store}
@@ -139,13 +146,13 @@ def test_topology_check_tells_mistakes_in_stories(tmp_path: Path) -> None:
     file.write_text(STORIES)
     done = CliRunner().invoke(main, ["topology", str(file), "check"])
     assert done.exit_code == 1
-    assert f"{file}:15: stories.wrong.3.for: 'ever' is not a duration" in done.output
+    assert f"{file}:16: stories.wrong.3.for: 'ever' is not a duration" in done.output
     file.write_text(STORIES.replace("for: ever", "for: 1s"))
     done = CliRunner().invoke(main, ["topology", str(file), "check"])
     assert done.output.splitlines()[:3] == [
-        f"{file}:12: stories.wrong.0.what: no router or broker is called 'C'; there are: A, B, store",
-        f"{file}:13: stories.wrong.1.what: no link is called 'A--store'; there are: A--B, B--store",
-        f"{file}:14: stories.wrong.2.to: no router or broker is called 'D'; there are: A, B, store",
+        f"{file}:13: stories.wrong.0.what: no router or broker is called 'C'; there are: A, B, store",
+        f"{file}:14: stories.wrong.1.what: no link is called 'A--store'; there are: A--B, B--store",
+        f"{file}:15: stories.wrong.2.to: no router or broker is called 'D'; there are: A, B, store",
     ]
 
 

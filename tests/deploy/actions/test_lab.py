@@ -192,9 +192,27 @@ def test_a_story_of_its_topology(kept: Kept) -> None:
 
 def test_what_the_lab_does_not_have(kept: Kept) -> None:
     """Before anything is done."""
-    assert "the lab two has no Z; it has A, B, A--B, clients--A" in kept.faults("kill", "Z")[1]
+    assert "the lab two has no Z; it has A, B, A--B, A--clients" in kept.faults("kill", "Z")[1]
     told = kept.faults("loss", "A--B", "percent=5")[1]
     assert "the lab two cannot: it can clear, cut, delay, kill," in told
+
+
+def test_the_link_of_clients(kept: Kept) -> None:
+    """Its ends are sorted as those of any other, and it may be called either way."""
+    status, told = kept.faults("delay", "clients--A", "ms=20", "--for", "100ms")
+    assert status == 0, told
+    assert "link A--clients delayed by 20 ms" in told
+
+
+def test_a_part_is_paused_that_does_not_run(kept: Kept) -> None:
+    """That fails, and nothing of it is left to undo: neither now nor, where it dies meanwhile, later."""
+    killed = kept.faults.begin("kill", "B")
+    wait_until(lambda: len(kept.faults.marked_in(kept.folder / "monitor")) == 1, 60, "the event")
+    status, told = kept.faults("pause", "B", "--for", "1s")
+    assert (status, "pause failed: B does not run: start it first" in told) == (1, True), told
+    assert len(kept.faults.noted()) == 1
+    killed.terminate()
+    assert killed.wait(60) == 0
 
 
 def test_two_faults_of_one_link(kept: Kept) -> None:
@@ -245,6 +263,24 @@ def test_a_lab_that_ends_meanwhile(kept: Kept) -> None:
     status, told = kept.faults("undo")
     assert status == 0
     assert "A: nothing is left to undo: the lab in" in told
+    assert kept.faults.noted() == []
+
+
+def test_a_lab_that_is_just_ending(kept: Kept) -> None:
+    """It takes its time, and carries out nothing any more: what was done to it ends with it."""
+    begun = kept.faults.begin("delay", "A--B", "ms=5")
+    wait_until(lambda: _faults_of_link(kept) == ["delay"], 60, "the delay")
+    found = record.read(kept.folder)
+    assert found is not None
+    os.kill(found.keeper.pid, signal.SIGSTOP)  # it ends for as long as this
+    try:
+        record.write(kept.folder, found.model_copy(update={"state": "ending"}))
+        begun.terminate()
+        told, _ = begun.communicate(timeout=60)
+    finally:
+        os.kill(found.keeper.pid, signal.SIGCONT)
+    assert begun.returncode == 1, told
+    assert "link A--B: nothing is left to undo: the lab in" in told
     assert kept.faults.noted() == []
 
 

@@ -11,7 +11,7 @@ from acting import action
 
 from deploy.actions import source
 from deploy.actions.command import Commands
-from deploy.actions.steps import Within
+from deploy.actions.steps import FailedError, Within
 from deploy.errors import Problem
 from deploy.topology.action import Source
 
@@ -93,6 +93,32 @@ def test_a_checkout_of_one_s_own_has_to_be_at_the_commit(repository: Path) -> No
     assert source.folder(Source(folder=repository), here) == repository
     with pytest.raises(Problem, match="not at"):
         source.folder(Source(folder=repository, commit=commit_of(repository, "HEAD~1")), here)
+
+
+def test_a_change_that_git_was_told_to_pass_over(repository: Path) -> None:
+    """Files that are ignored, and those that the index says are unchanged, are not of the commit either."""
+    wanted = Source(folder=repository, commit=commit_of(repository, "HEAD"))
+    exclude = repository / ".git/info/exclude"
+    exclude.write_text("own.sh\n")
+    (repository / "own.sh").touch()
+    with pytest.raises(Problem, match=r"has it \('!! own.sh'\)"):
+        source.folder(wanted, repository)
+    (repository / "own.sh").unlink()
+    git(repository, "update-index", "--assume-unchanged", "tool.sh")
+    (repository / "tool.sh").write_text("#!/bin/sh\nrm -rf /\n")
+    with pytest.raises(Problem, match=r"has it \('M tool.sh'\)"):
+        source.folder(wanted, repository)
+
+
+def test_a_change_between_the_begin_of_a_story_and_the_command(repository: Path, tmp_path: Path) -> None:
+    """It is looked at again before the command runs."""
+    wanted = {"folder": "repository", "commit": commit_of(repository, "HEAD")}
+    steps = Commands(tmp_path).steps(action("command", "B", run="./tool.sh", **{"from": wanted}))
+    assert steps.check is not None
+    steps.check.carry_out(Within(60, threading.Event()))
+    (repository / "tool.sh").write_text("#!/bin/sh\nrm -rf /\n")
+    with pytest.raises(FailedError, match=r"has it \('M tool.sh'\)"):
+        steps.check.carry_out(Within(60, threading.Event()))
 
 
 def test_what_is_no_folder(tmp_path: Path) -> None:

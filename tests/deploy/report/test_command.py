@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -263,6 +264,15 @@ def test_from_kafka(kafka: Kafka, tmp_path: Path) -> None:
     assert done.output.startswith("router B down for 7 s touched 1 of 1 path; 3 lost of 107 messages due;")
     assert "left out: 1 events that are none" in done.output
     assert "left out: 1 rows that are none" in done.output
+
+
+def test_a_pipe_in_the_place_of_events(tmp_path: Path) -> None:
+    """It is told, and keeps nobody waiting for a writer that never comes."""
+    (tmp_path / "state").mkdir()
+    os.mkfifo(tmp_path / "state" / "events.jsonl")
+    done = told(tmp_path, "--archive", str(tmp_path))
+    assert done.exit_code == 2
+    assert f"the events in {tmp_path}/state/events.jsonl cannot be read: " in done.output
 
 
 @pytest.mark.slow

@@ -198,6 +198,31 @@ def test_files_that_are_none(name: str, data: bytes, told: str, tmp_path: Path) 
     assert error.value.mistakes == [f"{file}{told}"]
 
 
+def test_what_an_inventory_that_is_none_holds_is_not_told(tmp_path: Path) -> None:
+    """Whoever wrote the topology may have named a file of secrets, and others see what is told."""
+    (tmp_path / "shadow").write_text("root:$6$salt$hash:20000:0:99999:7:::\n")
+    file = tmp_path / "t.yaml"
+    file.write_text("version: 1\ninventory: shadow\nrouters: {A: {}}\n")
+    with pytest.raises(ConfigError) as error:
+        load.from_file(file)
+    assert len(error.value.mistakes) == 1
+    assert error.value.mistakes[0].startswith(f"{tmp_path / 'shadow'}:1: ungrouped: a name has 1 to 63 ")
+    assert "hash" not in error.value.mistakes[0]
+
+
+def test_more_parts_than_can_be_drawn(tmp_path: Path) -> None:
+    """They are refused at once: each of them is compared with all others."""
+    routers = ", ".join(f"r{number}: {{}}" for number in range(1_001))
+    file = tmp_path / "t.yaml"
+    file.write_text(f"version: 1\nrouters: {{{routers}}}\nlinks:\n" + "- {from: r0, to: r1}\n" * 10_001)
+    with pytest.raises(ConfigError) as error:
+        load.from_file(file)
+    assert [(":2: routers: " in mistake, " at most " in mistake) for mistake in error.value.mistakes] == [
+        (True, True),
+        (False, True),
+    ]
+
+
 def test_a_host_that_the_inventory_has_not(tmp_path: Path) -> None:
     (tmp_path / "hosts").write_text("[all]\nh1 ansible_host=10.0.0.1\n")
     file = tmp_path / "t.yaml"

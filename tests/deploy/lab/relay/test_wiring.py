@@ -118,9 +118,9 @@ def test_clients_of_the_config_pass_the_relay_and_can_be_moved(stand_ins: tuple[
     urls = {name: endpoint["url"] for name, endpoint in config["endpoints"].items()}
     assert set(urls.values()).isdisjoint(config["meshes"]["mesh"]["urls"])
     assert _router_at(urls["A"]) == "A.stand-in"
-    lab.tell({"do": "move", "link": "clients--A", "to": "B"})
+    lab.tell({"do": "move", "link": "A--clients", "to": "B"})
     assert _router_at(urls["A"]) == "B.stand-in"
-    lab.tell({"do": "clear", "link": "clients--A"})
+    lab.tell({"do": "clear", "link": "A--clients"})
     assert _router_at(urls["A"]) == "A.stand-in"
 
 
@@ -139,7 +139,7 @@ def _router_at(url: str) -> str:
         ({"do": "loss", "link": "A--B", "percent": 5}, "loss is of packets, .* namespaces, which needs root"),
         ({"do": "reorder", "link": "A--B"}, "reorder is of packets, .* namespaces, which needs root"),
         ({"do": "delay", "link": "A--B"}, "`delay` needs `ms`"),
-        ({"do": "cut", "link": "A--C"}, "name a `link`, one of A--B, A--leaf, clients--A, .*"),
+        ({"do": "cut", "link": "A--C"}, "name a `link`, one of A--B, A--clients, A--leaf, .*"),
         (
             {"do": "move", "link": "A--B", "to": "leaf"},
             "move: to is one of A, B, not 'leaf'",
@@ -165,12 +165,12 @@ def test_a_relay_that_is_killed_or_stands_still_is_told(
     monkeypatch.setattr(wiring, "_SILENT_SECONDS", 1.0)
     with _lab(tmp_path, {"routers": {"A": {}}}, stand_ins=True) as (lab, relayed):
         pid = relayed.relay.process.pid
-        stall = {"do": "stall", "link": "clients--A"}
+        stall = {"do": "stall", "link": "A--clients"}
         os.kill(pid, signal.SIGSTOP)
         with pytest.raises(Problem, match=f"the relay, pid {pid}, said nothing for 1 s: it stands still"):
             lab.tell(stall)
         os.kill(pid, signal.SIGCONT)
-        assert lab.tell(stall) == {"link": "clients--A", "faults": [{"do": "stall"}]}
+        assert lab.tell(stall) == {"link": "A--clients", "faults": [{"do": "stall"}]}
         os.kill(pid, signal.SIGKILL)
         wait_until(lambda: not relayed.relay.alive, 30, "its end")
         with pytest.raises(Problem, match="relay--links ended unasked with signal SIGKILL"):

@@ -70,7 +70,7 @@ KINDS: Final = {
         one_way=True,
     ),
     "stall": Kind("nothing passes, connections stay, and new ones hang", one_way=True),
-    "cut": Kind("connections are reset, and new ones at once", begin_resets=True),
+    "cut": Kind("connections are reset, and new ones refused", begin_resets=True),
     "move": Kind(
         "connections are reset, and what dials comes to another place",
         {"to": _place},

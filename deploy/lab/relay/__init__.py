@@ -7,6 +7,7 @@ faults     what a link's faults are to bytes: pure
 pace       when bytes go on: pure
 flow       one direction of a connection
 link       a link: its listener, connections, faults
+listeners  whether a part listens
 control    how the process is told
 passages   a plan whose connectors lead through it: pure
 wiring     the wiring of a lab, and the process under its supervisor

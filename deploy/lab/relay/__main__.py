@@ -20,6 +20,7 @@ from deploy.errors import Problem
 from deploy.lab.relay import control
 from deploy.lab.relay.flow import Held
 from deploy.lab.relay.link import Line, Link, Place
+from deploy.lab.relay.listeners import Listeners
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -70,8 +71,8 @@ def _place(text: str) -> Place:
 
 async def _run(control_sock: socket.socket, lines: dict[str, Line]) -> None:
     loop = asyncio.get_running_loop()
-    held = Held()
-    links = {name: Link(line, loop, held) for name, line in lines.items()}
+    held, listeners = Held(), Listeners()
+    links = {name: Link(line, loop, held, listeners) for name, line in lines.items()}
     server = await control.serve(control_sock, links)
     over = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -16,6 +16,7 @@ from deploy.lab import faults
 from deploy.lab.faults import Choices, Faults
 from deploy.lab.relay.faults import BEGIN_RESETS, END_RESETS, KINDS, pace
 from deploy.lab.relay.flow import End, Flow, Held, Way
+from deploy.lab.relay.listeners import Listeners
 
 _log: Final = logging.getLogger("inflight.relay")
 _RESET_ON_CLOSE: Final = struct.pack("ii", 1, 0)
@@ -23,6 +24,7 @@ _BACKLOG: Final = 1024
 _ACCEPTED_AT_ONCE: Final = 64
 _NO_FILES_SECONDS: Final = 1.0
 Place = tuple[str, int]
+_LOOK_SECONDS: Final = 0.05  # while nobody listens where a link leads
 
 
 @dataclass(frozen=True)
@@ -37,14 +39,17 @@ class Line:
 
 
 class Link:
-    def __init__(self, line: Line, loop: asyncio.AbstractEventLoop, held: Held) -> None:
+    def __init__(self, line: Line, loop: asyncio.AbstractEventLoop, held: Held, listeners: Listeners) -> None:
         there, back = f"{line.dialler}>{line.dialled}", f"{line.dialled}>{line.dialler}"
         self._ways = {there: Way(loop, held), back: Way(loop, held)}
         self._line = line
         self._choices = Choices(KINDS, tuple(self._ways), tuple(line.moves))
         self._faults: Faults = {}
         self._connections: Final[set[_Connection]] = set()
+        self._loop, self._listeners = loop, listeners
+        self._look_again: asyncio.TimerHandle | None = None
         self._listener = _Listener(line.listen, loop, self._accepted)
+        self._look()
 
     def tell(self, command: Mapping[str, Any]) -> Faults:
         """Carry a command out, and return all faults; raises Problem, and then nothing has changed."""
@@ -53,8 +58,7 @@ class Link:
             self._reset_all()
         for direction, way in self._ways.items():
             way.change(pace(self._faults, direction))
-        # Connections over a stalled link wait in the backlog, unless it is cut: then they are reset.
-        self._listener.accept(wanted="stall" not in self._faults or "cut" in self._faults)
+        self._look()
         return self._faults
 
     def describe(self) -> dict[str, Any]:
@@ -65,22 +69,44 @@ class Link:
         }
 
     def close(self) -> None:
-        self._listener.close()
         self._reset_all()
+        if self._look_again is not None:
+            self._look_again.cancel()
+        self._listener.close()
+
+    def _look(self) -> None:
+        """Refuse whom a cut link or a part that is down would refuse; over a stalled one they wait.
+
+        To take a connection and reset it is another thing: Artemis may then wait for a minute.
+        """
+        if self._look_again is not None:
+            self._look_again.cancel()
+            self._look_again = None
+        is_cut, is_stalled = "cut" in self._faults, "stall" in self._faults
+        is_down = not (is_cut or is_stalled or self._listeners.at(self._target()[1]))
+        self._listener.set(refuse=is_cut or is_down, accept=not is_stalled)
+        if is_down:
+            self._look_again = self._loop.call_later(_LOOK_SECONDS, self._look)
+
+    def _target(self) -> Place:
+        moved = self._faults.get("move")
+        return self._line.moves[moved["to"]] if moved else self._line.to
+
+    def _gone(self, connection: _Connection) -> None:
+        self._connections.discard(connection)
+        self._look()  # a part that ends takes its connections with it, some before it stops to listen
+        if self._look_again is None:
+            self._look_again = self._loop.call_later(_LOOK_SECONDS, self._look)
 
     def _reset_all(self) -> None:
         for connection in list(self._connections):
             connection.reset()
 
     def _accepted(self, client: socket.socket) -> None:
-        if "cut" in self._faults:
-            _reset(client)
-            return
         there, back = self._ways.values()
-        connection = _Connection(client, there, back, self._connections.discard)
+        connection = _Connection(client, there, back, self._gone)
         self._connections.add(connection)
-        moved = self._faults.get("move")
-        connection.dial(self._line.moves[moved["to"]] if moved else self._line.to)
+        connection.dial(self._target())
 
 
 class _Listener:
@@ -91,23 +117,37 @@ class _Listener:
         accepted: Callable[[socket.socket], None],
     ) -> None:
         self._at, self._loop, self._accepted = at, loop, accepted
-        family = socket.AF_INET6 if ":" in at[0] else socket.AF_INET
-        self._server = socket.create_server(at, family=family, backlog=_BACKLOG)
-        self._server.setblocking(False)
-        self._wanted = False
+        self._refuses, self._accepts = True, False
+        self._server = self._bound()
         self._again: asyncio.TimerHandle | None = None
-        self.accept(wanted=True)
 
-    def accept(self, *, wanted: bool) -> None:
-        self._wanted = wanted
-        if wanted and self._again is None:
+    def set(self, *, refuse: bool, accept: bool) -> None:
+        """Refuse who dials; or else accept them, or let them wait."""
+        self._accepts = accept and not refuse
+        if refuse != self._refuses:
+            self._loop.remove_reader(self._server)
+            if refuse:
+                self._server.close()  # with all who wait; bound anew, nobody else gets the port
+                self._server = self._bound()
+            else:
+                self._server.listen(_BACKLOG)
+            self._refuses = refuse
+        if self._accepts and self._again is None:
             self._loop.add_reader(self._server, self._ready)
         else:
             self._loop.remove_reader(self._server)
 
     def close(self) -> None:
-        self.accept(wanted=False)
+        self._loop.remove_reader(self._server)
         self._server.close()
+
+    def _bound(self) -> socket.socket:
+        """A socket that refuses whoever dials it, until it listens."""
+        made = socket.socket(socket.AF_INET6 if ":" in self._at[0] else socket.AF_INET)
+        made.setblocking(False)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(self._at)
+        return made
 
     def _ready(self) -> None:
         for _ in range(_ACCEPTED_AT_ONCE):
@@ -119,14 +159,16 @@ class _Listener:
                 # Without a pause the loop would do nothing else: the connection still waits.
                 _log.error("port %d takes no connection for a second: %s", self._at[1], error)
                 self._again = self._loop.call_later(_NO_FILES_SECONDS, self._go_on)
-                self.accept(wanted=self._wanted)
+                self._loop.remove_reader(self._server)
                 return
             _prepare(client)
             self._accepted(client)
+            if self._refuses:
+                return  # where it leads nobody listens any more
 
     def _go_on(self) -> None:
         self._again = None
-        self.accept(wanted=self._wanted)
+        self.set(refuse=self._refuses, accept=self._accepts)
 
 
 class _Connection:

@@ -57,6 +57,7 @@ PATH_STATES: Final = {str(state.rank): (state.word, _SHADES[state.colour]) for s
 
 MESSAGES: Final = "suffix:msg/s"
 _WIDE: Final = 12
+_BAR_NAME_PIXELS: Final = 14  # unless told, names fill the room that few bars leave
 _SPARK_POINTS: Final = 100  # a cell is no wider, and hundreds of paths have one each
 # Where all is 0 the axis would go to 100.
 _SOFT_MOST: Final = {"short": 1, MESSAGES: 1, "s": 0.001, "percentunit": 0.01}
@@ -236,6 +237,7 @@ def bar_gauge_panel(
         .show_unfilled(True)
         # By a name of the field's own: a legend's is left out where there is only one bar.
         .display_name(" · ".join(f"${{__field.labels.{label}}}" for label in labels))
+        .text(common.VizTextDisplayOptions().title_size(_BAR_NAME_PIXELS))
         .min(least)
         .no_value(none)
     )

@@ -220,7 +220,9 @@ def _queues(state: Json, options: TableOptions) -> Table:
         idle = queue["messages"] and not queue["consumers"]
         table.add_row(
             Text(shown(queue["queue"])),
-            Text(shown(queue["broker"])),
+            Text(f"{shown(queue['broker'])}, not heard of", style="magenta")
+            if queue["stale"]
+            else Text(shown(queue["broker"])),
             Text(count(queue["messages"]), style="bold yellow" if idle else ""),
             Text(count(queue["consumers"])),
             *(

@@ -11,7 +11,7 @@ from deploy.report.model import Point, Report
 from deploy.report.words import latency
 
 WIDTH, LATENCY_HEIGHT, GONE_HEIGHT = 900, 240, 110
-_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 12, 26, 22
+_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 34, 26, 22  # at the right there is half a time of day
 _DECADES_LEAST: Final = 1_000  # ns: below a microsecond is nothing to see
 _TICKS: Final = 6
 _ABOUT: Final = "Response latency, and messages lost or refused, over time"

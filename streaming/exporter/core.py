@@ -110,8 +110,9 @@ class Exporter:
                 where = f"path {row['path']!r}, window {row['window_start_ns']}, revision {row['revision']}"
                 _log.error("the books do not balance: %s: %s", where, "; ".join(faults))
             path.show(row)
-            path.touch(self.now_ns())
-            self.effects.add_window(row, self.now_ns())
+            now_ns = self.now_ns()
+            path.touch(now_ns)
+            self.effects.add_window(row, now_ns)
 
     def apply_live(self, row: LiveRow) -> None:
         """Show a row of `inflight.live`; the last one wins."""
@@ -120,11 +121,12 @@ class Exporter:
             path = self._path(row)
             before_ns, last_ns = path.last_received_ns or 0, row["last_received_ns"]
             path.show_live(row)
-            path.touch(self.now_ns())
-            self.effects.add_live(path.name, row["at_ns"], self.now_ns(), troubled=troubled_now(path))
+            now_ns = self.now_ns()
+            path.touch(now_ns)
+            self.effects.add_live(path.name, row["at_ns"], now_ns, troubled=troubled_now(path))
             self._rows.labels("live", "used").inc()
             if last_ns is not None and last_ns > before_ns and not self.catching_up:
-                self._freshness.observe(max(0, self.now_ns() - last_ns) / 1e9)
+                self._freshness.observe(max(0, now_ns - last_ns) / 1e9)
 
     def apply_event(self, event: Event) -> None:
         """Take an event of `inflight.events`; the oldest are dropped to keep within the bounds."""

@@ -149,7 +149,7 @@ class EventEffects:
         """Take a final row that was not counted before, or a revision that was not; when it was shown."""
         found, start_ns = verdict(row), row["window_start_ns"]
         end_ns = start_ns + row["window_ns"]
-        trouble = self.paths.setdefault(row["path"], Trouble())
+        trouble = self._trouble(row["path"])
         before = trouble.kept()
         if trouble.since_ns is None:
             trouble.since_ns = trouble.high_ns = start_ns
@@ -164,15 +164,18 @@ class EventEffects:
 
     def add_live(self, path: str, at_ns: int, shown_ns: int, *, troubled: bool) -> None:
         """Take what a live row of this time tells, and when it was shown; older ones than known are none."""
-        trouble = self.paths.setdefault(path, Trouble())
+        trouble = self._trouble(path)
         if at_ns < trouble.live_ns:
             return
+        if not troubled:  # most rows, so nothing more is done for them
+            trouble.live_ns, trouble.troubled = at_ns, False
+            return
         before = trouble.kept()
-        if troubled and trouble.troubled and trouble.signs:
+        if trouble.troubled and trouble.signs:
             trouble.signs[-1] = trouble.signs[-1]._replace(last_ns=max(at_ns, trouble.signs[-1].last_ns))
-        elif troubled:
+        else:
             trouble.signs.append(Sign(shown_ns, at_ns, at_ns))
-        trouble.live_ns, trouble.troubled = at_ns, troubled
+        trouble.live_ns, trouble.troubled = at_ns, True
         self._bound(trouble, before)
 
     def clear(self) -> None:
@@ -248,6 +251,12 @@ class EventEffects:
             trouble.signs += [Sign(*map(int, sign)) for sign in signs[-MAX_SIGNS:]]
             self.paths[name] = trouble
             self._bound(trouble, 0)
+
+    def _trouble(self, path: str) -> Trouble:
+        found = self.paths.get(path)
+        if found is None:
+            found = self.paths[path] = Trouble()
+        return found
 
     def _bound(self, trouble: Trouble, before: int) -> None:
         """Keep within the bounds; `before` is what the path had."""

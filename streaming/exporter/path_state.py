@@ -51,7 +51,7 @@ def _diagnose_by_rows(path: Path) -> Diagnosis:
 
 def troubled_now(path: Path) -> bool:
     """Return whether the newest live row tells of trouble: of a state that no final window makes."""
-    return any(_REASONS[word](path) for word in ("outage", "behind", "suspect"))
+    return bool(_outage(path) or _behind(path) or _suspect(path))
 
 
 def _outage(path: Path) -> str:

@@ -26,7 +26,8 @@ def verdict(row: WindowRow) -> Verdict:
 
 def unsent(row: WindowRow) -> int:
     """Return how many messages were due and given up, as the network took none."""
-    return sum(row["unsent"].get(reason, 0) for reason in _HELD_BACK)
+    given_up = row["unsent"]
+    return sum(given_up.get(reason, 0) for reason in _HELD_BACK) if given_up else 0
 
 
 def stood_still(row: WindowRow) -> int:

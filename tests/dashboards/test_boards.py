@@ -151,3 +151,9 @@ def test_the_table_of_paths_tells_the_course_of_each() -> None:
 def test_variables_are_filled_for_trying_queries() -> None:
     """What the browser would fill in stands for everything."""
     assert fill('a{mesh=~"$mesh",path="$path"}') == 'a{mesh=~".*",path=~".*"}'
+
+
+@pytest.mark.parametrize("panel", [p for p in PANELS if p.values[0]["type"] == "bargauge"])
+def test_names_of_bars_stay_small(panel: dict[str, Any]) -> None:
+    """Grafana writes them as large as there is room: with one or two bars larger than the panel's figures."""
+    assert panel["options"]["text"]["titleSize"] <= 16

@@ -59,6 +59,18 @@ def test_fits_80_columns_whatever_comes(served: Served) -> None:
     assert bridge.split() == ["artemis", "bridge", "orders-to-two", "down", "12", "–", "–"]
 
 
+def test_says_which_queues_are_of_a_broker_that_does_not_answer(served: Served) -> None:
+    """Their figures are the last that were heard, and are not shown as if they were of now."""
+    served.put_broker("silent", "queue", [{"queue": "late", "address": "late", "messages": 2}])
+    served.put_broker("silent", "broker", [{"up": False}])
+    served.put_broker("well", "queue", [{"queue": "prompt", "address": "prompt", "messages": 1}])
+    lines = printed(snapshot(served.exporter))
+    assert [line.split()[:5] for line in lines if "late" in line] == [
+        ["late", "silent,", "not", "heard", "of"]
+    ]
+    assert [line.split()[1:3] for line in lines if "prompt" in line] == [["well", "1"]]
+
+
 def test_shows_the_worst_first_and_sorts(served: Served) -> None:
     """By state unless told otherwise; other columns put the largest on top, or the smallest."""
     now = recent()

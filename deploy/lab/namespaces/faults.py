@@ -58,8 +58,11 @@ def changed(faults: Faults, command: Mapping[str, Any], wire: Wire) -> Faults:
     """Return the faults of a link after a command; raises Problem if it is not one."""
     kind = command.get("do")
     if kind == CLEAR:
-        _no_others(command, CLEAR, ())
-        return {}
+        _no_others(command, CLEAR, ("fault",))
+        which = command.get("fault")
+        if which is not None and (not isinstance(which, str) or which not in FIELDS):
+            raise Problem(f"{CLEAR}: fault is one of {', '.join(FIELDS)}, or left out for all")
+        return {k: fault for k, fault in faults.items() if which not in {None, k}}
     fault = _read(str(kind), command, wire)
     return {**faults, fault.kind: fault}
 
@@ -74,7 +77,7 @@ def _read(kind: str, command: Mapping[str, Any], wire: Wire) -> Fault:
 
 def _no_others(command: Mapping[str, Any], kind: str, known: tuple[str, ...]) -> None:
     if others := sorted(map(str, command.keys() - {"do", "link", *known})):
-        wanted = f"beside the link it knows {', '.join(known)}" if known else "it needs the link alone"
+        wanted = f"beside the link it knows {', '.join(known)}"
         raise Problem(f"{kind} has no {', '.join(others)}: {wanted}")
 
 

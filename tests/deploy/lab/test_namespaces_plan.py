@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from deploy.actions import form
+from deploy.actions.here import commands as commands_of
 from deploy.errors import Problem
 from deploy.lab.namespaces import commands, faults, layout, needs
 from deploy.lab.namespaces.delay_line import DelayLine
@@ -159,6 +161,28 @@ def test_faults_add_up_until_cleared() -> None:
     assert faults.changed(on, {"do": "clear", "link": "A--B"}, _wire()) == {}
 
 
+@pytest.mark.parametrize(
+    "done",
+    [
+        {"do": "cut"},
+        {"do": "stall"},
+        {"do": "loss", "percent": 5},
+        {"do": "limit", "bytes_per_second": 5000},
+        {"do": "delay", "ms": 20},
+        {"do": "reorder", "percent": 5},
+    ],
+)
+def test_what_an_action_did_is_undone_and_nothing_else(done: dict[str, Any]) -> None:
+    """In the words in which `inflight fault` undoes it, other faults of the link stay."""
+    do, undo = commands_of(form.read({**done, "what": "A--B"}))
+    assert undo is not None
+    other = {"link": "A--B", **({"do": "cut"} if done["do"] != "cut" else {"do": "stall"})}
+    before = faults.changed({}, other, _wire())
+    on = faults.changed(before, do, _wire())
+    assert on != before
+    assert faults.changed(on, undo, _wire()) == before
+
+
 def test_direction() -> None:
     """A fault of one direction is about what that end sends."""
     on = _after({"do": "stall", "direction": "B>A"}, {"do": "limit", "bytes_per_second": 5000})
@@ -191,7 +215,9 @@ def test_overtaking_needs_something_to_overtake() -> None:
         ),
         ({"do": "cut", "direction": "A>C"}, "cut: direction is A>B or B>A, or left out for both"),
         ({"do": "cut", "direction": ["A>B"]}, "cut: direction is A>B or B>A, or left out for both"),
-        ({"do": "clear", "percent": 5}, "clear has no percent: it needs the link alone"),
+        ({"do": "clear", "percent": 5}, "clear has no percent: beside the link it knows fault"),
+        ({"do": "clear", "fault": "move"}, "clear: fault is one of cut, stall, loss, limit, delay, reorder"),
+        ({"do": "clear", "fault": ["cut"]}, "clear: fault is one of cut, stall, loss, limit, delay, reorder"),
     ],
 )
 def test_refused_commands(command: dict[str, Any], problem: str) -> None:

@@ -18,7 +18,7 @@ from streaming.archive.write import ArchiveWriter
 from streaming.exporter.event_effects import Effect
 
 _log: Final = logging.getLogger("inflight.run")
-EVERY_SECONDS: Final = 30.0
+EVERY_SECONDS: Final = 10.0  # whoever broke something asks for its report soon
 MAX_BYTES: Final = 64 << 20  # of rows that wait for the disk
 
 

@@ -14,13 +14,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from collectors.config.load import load
 from collectors.http import client
 from collectors.http.server import NO_PAGE
 from deploy.actions import by_hand
 from deploy.actions.by_hand import Target
 from deploy.errors import Problem
 
-_EXPORTER: Final = "http://127.0.0.1:9750"
 _TIMEOUT_SECONDS: Final = 5.0
 _OK: Final = 200
 _NETWORK: Final = {
@@ -115,17 +115,20 @@ def play(story: str, network: Network | None = None) -> Told:
     return _carry_out(target, by_hand.story(target, story))
 
 
-def lost(path: str, url: str = _EXPORTER) -> int:
-    """Return how many messages of a path were lost since the exporter began to count."""
-    return int(_path(path, url)["classes"]["lost"])
+def lost(path: str, url: str | None = None, network: Network | None = None) -> int:
+    """Return how many messages of a path were lost since the exporter began to count.
+
+    `url` is the exporter's; left out, it is where the network's config lets it listen.
+    """
+    return int(_path(path, url or _exporter(network))["classes"]["lost"])
 
 
-def p99(path: str, url: str = _EXPORTER) -> float:
+def p99(path: str, url: str | None = None, network: Network | None = None) -> float:
     """Return the newest 99th percentile of a path's response time, in seconds; of few, the largest.
 
     Raises where nothing has arrived.
     """
-    response = _path(path, url)["response"]
+    response = _path(path, url or _exporter(network))["response"]
     if not response:
         raise Problem(f"nothing of the path {path} has arrived: there is no latency of it")
     return float(response.get("99", response["max"]))
@@ -153,6 +156,10 @@ def _target(network: Network | None) -> Target:
         _NETWORK[name]: word if name in _WORDS else Path(word) for name, word in given.items()
     }
     return by_hand.target(**named)
+
+
+def _exporter(network: Network | None) -> str:
+    return f"http://{load(_target(network).config_file).export.listen}"
 
 
 def _path(name: str, url: str) -> dict[str, Any]:

@@ -33,7 +33,7 @@ def lines(record: Record, condition: Condition, now_ns: int) -> Iterator[str]:
 def next_steps(lab: LabRecord, *, alone: bool) -> Iterator[str]:
     """What to type to measure on the lab, to break it and to end it; `alone`: there is no other one."""
     routers = [part.name for part in lab.record.parts if part.kind == "router"]
-    victim = routers[len(routers) // 2]
+    victim = routers[:2][-1]  # over the second one leads the longest way of a line, a ring or a tree
     steps = {
         f"inflight run -c {lab.config_file}": "measure on it",
         f"inflight status -c {lab.config_file}": "what its routers say",

@@ -85,6 +85,18 @@ def test_what_is_lost_and_how_long_messages_take(served: Served) -> None:
     wait_until(lambda: abs(chaos.p99("east-west", served.url) - 0.03) < 1e-9, 60, "the percentile")
 
 
+def test_the_exporter_of_the_networks_config_is_asked(served: Served, tmp_path: Path) -> None:
+    """A lab's listens at a port of its own: nobody has to look it up."""
+    file = tmp_path / "inflight.yaml"
+    listen = served.url.removeprefix("http://")
+    file.write_text(
+        "version: 1\nsite: one\nendpoints: {a: {url: 'amqp://127.0.0.1:1'}}\n"
+        "paths: {east-west: {from: a, to: a, address: x}}\n"
+        f"export: {{listen: '{listen}'}}\n"
+    )
+    assert chaos.lost("east-west", network={"with": "true {verb} {part}", "config": str(file)}) == 0
+
+
 def test_a_path_that_there_is_not(served: Served) -> None:
     """It is told with those that there are."""
     with pytest.raises(Problem, match="there is no path 'west-east'; there are: east-west"):

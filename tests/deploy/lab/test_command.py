@@ -47,7 +47,7 @@ def test_up_says_what_starts_what_is_there_and_what_to_do(labs: Labs) -> None:
     assert steps == [
         "inflight run -c .inflight/labs/ring/inflight.yaml",
         "inflight status -c .inflight/labs/ring/inflight.yaml",
-        "inflight fault kill C --for 10s",
+        "inflight fault kill B --for 10s",
         "inflight lab down ring",
     ]
     labs.run("down")

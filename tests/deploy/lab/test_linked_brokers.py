@@ -164,7 +164,7 @@ def test_a_mirror(tmp_path: Path) -> None:
         pair.receive("one", 2)
         wait_until(lambda: pair.link("messages") == 7, _SECONDS, "5 messages and 2 acknowledgements to wait")
         status = pair.one.statuses[-1]
-        assert [row["queue"] for row in status.snapshot.beans["queue"]] == ["orders", "plain"]
+        assert [row["queue"] for row in status.snapshot.beans["queue"]] == ["orders", "other", "plain"]
         lab.start("two")
         wait_until(lambda: pair.link("messages") == 0, _SECONDS, "the mirror to have all again")
         pair.wait(pair.two, 9)

@@ -23,9 +23,12 @@ if TYPE_CHECKING:
     from deploy.embedded.programs.security import Security
     from deploy.lab.lab import Lab
 
+# A shell starts what runs in the background deaf to Ctrl-C, and nohup to the terminal's end: so would be all that
+# tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # A shell starts what runs in the background deaf to Ctrl-C, and with it all that tests start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda *_: None)
 
 # How long an example takes is the machine's, not the code's.
 settings.register_profile("inflight", deadline=None, suppress_health_check=[HealthCheck.too_slow])

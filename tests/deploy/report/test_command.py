@@ -39,7 +39,7 @@ def rows() -> list[bytes]:
 def told(folder: Path, *arguments: str, kafka: str | None = None) -> Result:
     """The command with a config of this folder."""
     config = folder / "inflight.yaml"
-    with_kafka = f"kafka: {{servers: ['{kafka}'], prefix: told}}\n" if kafka else ""
+    with_kafka = f"kafka: {{servers: ['{kafka}'], prefix: priced}}\n" if kafka else ""
     config.write_text(f"version: 1\nsite: here\nstate: {folder / 'state'}\n{with_kafka}")
     return CliRunner().invoke(main, ["report", "-c", str(config), *arguments])
 
@@ -235,8 +235,8 @@ def test_a_prometheus_that_is_none(folder: Path, prometheus: str, series: Any) -
 @pytest.mark.e2e
 def test_from_kafka(kafka: Kafka, tmp_path: Path) -> None:
     """Rows and events of the topics, all revisions among them, and records that are none."""
-    kafka.make_topics("told")
-    config = KafkaConfig(servers=(kafka.bootstrap,), prefix="told")
+    kafka.make_topics("priced")
+    config = KafkaConfig(servers=(kafka.bootstrap,), prefix="priced")
     first = (time.time_ns() - START) // LENGTH - 40
     shift_ns = first * LENGTH
     begin_ns, end_ns = BEGUN.at_ns + shift_ns, (ENDED.until_ns or 0) + shift_ns

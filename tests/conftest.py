@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from deploy.embedded.programs.security import Security
     from deploy.lab.lab import Lab
 
-# A shell starts what runs in the background deaf to Ctrl-C, and nohup to the terminal's end: so would be all that
-# tests start.
+# A shell starts what runs in the background deaf to Ctrl-C, and nohup what it runs to the end of a terminal:
+# so would be all that tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:

@@ -54,13 +54,12 @@ class Step:
         self._said.close()
 
     def finish(self, done: str | None = None, growing: Path | None = None) -> None:
-        """Waits for the program's end, then says `done`, for how long it waited and what was fetched.
+        """Waits for the program's end, then says `done`, how long after its begin, and what was fetched.
 
         Says every ten seconds that it waits, with the size of the folder `growing`. Raises SetupError when
         the program fails.
         """
-        waited = self._program.poll() is None
-        while waited:
+        while True:
             try:
                 self._program.wait(NEWS_SECONDS)
                 break
@@ -76,9 +75,9 @@ class Step:
                 "there? Run the same command again, what has come is kept"
             )
         if done:
-            told = [done, *([f"{self._seconds():.1f} s"] if waited else [])]
             fetched_bytes = sum(float(number) * _UNITS[unit] for number, unit in _FETCHED.findall(said))
-            say(", ".join([*told, *([f"{fetched_bytes / 1e6:.1f} MB fetched"] if fetched_bytes else [])]))
+            fetched = [f"{fetched_bytes / 1e6:.1f} MB fetched"] if fetched_bytes else []
+            say(", ".join([done, f"{self._seconds():.1f} s", *fetched]))
 
     @property
     def status(self) -> int | None:

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Callable, Mapping
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from functools import partial
 from typing import Any, Final
 
@@ -104,22 +104,42 @@ class Lab:
         return self._kafka
 
     def start(self, *names: str) -> None:
-        """Start these parts, or all, at once, but for those that run; return when each is ready by itself."""
+        """Start these parts, or all, but for those that run; return when each is ready by itself.
+
+        All at once, but for brokers that dial other brokers: Artemis may give up a mirror for good when its
+        first connection is taken and then reset, as a relay does before the other broker listens.
+        """
         if not self._is_wired:
             if self.left_out:
                 _log.warning("left out here: %s", "; ".join(self.left_out))
             self.wiring.start()
             self._is_wired = True
-        parts = [self.parts[name] for name in names or self.parts]
-        pool = ThreadPoolExecutor(len(parts))
+        dials = {name: self._brokers_from(name) for name in names or self.parts}
+        pool = ThreadPoolExecutor(len(dials))
+        starting: dict[str, Future[None]] = {}
         try:
-            starting = [pool.submit(self._start, part) for part in parts]
-            for started in wait(starting, return_when=FIRST_EXCEPTION).done:
+            for name in sorted(dials, key=lambda name: len({name, *dials[name]})):  # dialled ones first
+                before = [starting[to] for to in dials[name] if to in starting and name not in dials[to]]
+                starting[name] = pool.submit(self._start, self.parts[name], before)
+            for started in wait(starting.values(), return_when=FIRST_EXCEPTION).done:
                 started.result()
         finally:
             pool.shutdown(wait=False)  # where one fails, the others end with the supervisor
 
-    def _start(self, part: Service) -> None:
+    def _brokers_from(self, name: str) -> set[str]:
+        """Return the brokers that a broker's links lead to, those by way of others included."""
+        found: set[str] = set()
+        ways = [name]
+        while ways:
+            broker = self.plan.brokers.get(ways.pop())
+            new = {link.to for link in broker.links} - found if broker else set()
+            found |= new
+            ways += new
+        return found
+
+    def _start(self, part: Service, before: Iterable[Future[None]]) -> None:
+        for other in before:
+            other.result()
         _start(part)
         if part is self._kafka:
             self._kafka.make_topics(PREFIX)

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from helpers import wait_until
 from real_routers import DISPATCH, ROUTERS, line, running, wanted
 
 from deploy.commands.status import command as status
+from deploy.embedded.programs.artemis import Artemis
 from deploy.embedded.supervise import orphans
 from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.errors import Problem
@@ -46,6 +48,35 @@ with Supervisor(Path(sys.argv[1]), stop_seconds=1) as supervisor:
 
 def topology(program: str = "qdrouterd", **more: Any) -> Topology:
     return load.made({"version": 1, "program": program, **more}, Source("test")).topology
+
+
+def test_brokers_that_others_dial_are_there_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also along a chain; two that dial each other wait for nobody."""
+    done: list[str] = []
+
+    def start(broker: Artemis) -> None:
+        done.append(f"{broker.name} begins")
+        time.sleep(0.2)
+        done.append(f"{broker.name} is ready")
+
+    monkeypatch.setattr(Artemis, "start", start)
+    by = {"by": "mirror"}
+    parts = topology(
+        routers={"A": {}},
+        brokers={name: {} for name in ("first", "second", "one", "two")},
+        links=[
+            {"from": "A", "to": "first"},
+            {"from": "first", "to": "second", **by},
+            {"from": "second", "to": "one", **by},
+            {"from": "one", "to": "two", **by},
+            {"from": "two", "to": "one", **by},
+        ],
+    )
+    with Supervisor(tmp_path) as supervisor:
+        Lab(supervisor, parts, stand_ins=True).start("first", "second", "one", "two")
+    assert {*done[:2]} == {"one begins", "two begins"}
+    assert {*done[2:4]} == {"one is ready", "two is ready"}
+    assert done[4:] == ["second begins", "second is ready", "first begins", "first is ready"]
 
 
 def with_an_edge(program: str) -> Topology:

@@ -12,6 +12,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from helpers import wait_until
 
 from deploy.setup import needs, progress
 from deploy.setup.__main__ import check_machine
@@ -424,11 +425,11 @@ def test_a_newer_python_beside_an_old_one_is_found(checkout: Checkout, bare_path
     assert checkout.setup(path=str(bare_path), PYTHON="").stderr == "the set-up: -m deploy.setup\n"
 
 
-def test_a_step_that_takes_long_says_how_far_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_step_that_takes_long_says_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every so often, by what has come so far."""
+    told: list[str] = []
     monkeypatch.setattr(progress, "NEWS_SECONDS", 0.01)
+    monkeypatch.setattr(progress, "say", told.append)
     growing = tmp_path / "growing"
     growing.mkdir()
     (growing / "half").write_bytes(bytes(3_000_000))
@@ -437,12 +438,10 @@ def test_a_step_that_takes_long_says_how_far_it_is(
     with progress.Step("fetch it", ["cat", str(go_on)], tmp_path) as step:
         thread = threading.Thread(target=step.finish, args=("fetched it", growing))
         thread.start()
-        told = ""
-        while "\n" not in told:
-            told += capfd.readouterr().err
+        wait_until(lambda: told, 60, "a line")
         go_on.write_text("")
         thread.join()
-    assert re.sub(r"\d+ s", "N s", told.splitlines()[0]) == "setup:   fetch it: N s, 3 MB so far"
+    assert re.sub(r"\d+ s", "N s", told[0]) == "  fetch it: N s, 3 MB so far"
 
 
 def test_a_step_that_is_left_is_ended(tmp_path: Path) -> None:

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
 from collectors.contract import type_check
-from collectors.contract.type_check import Between, Count, Json, LengthNs, Name, TimeNs
+from collectors.contract.type_check import Between, Count, Json, LengthNs, Name, TimeNs, Word
 from collectors.contract.untrusted_text import read_json
 
-FORMAT: Final = 1
+FORMAT: Final = 2
+_OLDER: Final = 1  # without the fields of `_LATER`
 MAX_ROWS: Final = 500  # in one record; more go into further parts of it
 MAX_PARTS: Final = 1_000
 MAX_BYTES: Final = 4 << 20
@@ -27,7 +28,8 @@ class BadTelemetry(Exception):  # noqa: N818 -- it names the record
 class Telemetry:
     """Rows of one entity. A counter has `name`, which only rises, and `name_added`, since the poll before.
 
-    `target` is a router or a broker, or empty where the record is of the mesh as a whole.
+    `target` is a router or a broker, or empty where the record is of the mesh as a whole. `at_ns` is of the
+    poll as a whole; what these rows say was so at some time from `asked_ns` to `answered_ns`.
     """
 
     site: Name
@@ -41,6 +43,10 @@ class Telemetry:
     restarted: bool = False
     part: Part = 1
     parts: Part = 1
+    run: Word = ""  # of the collector; numbers of polls, and sums that only rise, begin anew with each
+    asked_ns: TimeNs = 0
+    answered_ns: TimeNs = 0
+    instance: Count = 0  # of the router, as the router tells it: another one after a restart
 
     @property
     def key(self) -> str:
@@ -61,6 +67,7 @@ def split(record: Telemetry) -> Iterator[Telemetry]:
 
 
 _check: Final = type_check.checker(Telemetry)
+_LATER: Final = {"run": "", "asked_ns": 0, "answered_ns": 0, "instance": 0}
 
 
 def decode(data: bytes) -> Telemetry:
@@ -72,8 +79,10 @@ def decode(data: bytes) -> Telemetry:
     except ValueError:
         raise BadTelemetry("not JSON") from None
     version = values.pop("v", None) if isinstance(values, dict) else None
-    if type(version) is not int or version != FORMAT:
+    if type(version) is not int or version not in {_OLDER, FORMAT}:
         raise BadTelemetry(f"not of format {FORMAT}")
+    if version == _OLDER:
+        values = {**_LATER, "asked_ns": values.get("at_ns"), "answered_ns": values.get("at_ns"), **values}
     try:
         _check(values, "record")
     except ValueError as error:

@@ -42,6 +42,7 @@ BROKER: Final = Topic("broker", 24 * HOUR_MS)
 EVENTS: Final = Topic("events", 90 * 24 * HOUR_MS, partitions=1)
 LIVE: Final = Topic("live", HOUR_MS)
 WINDOWS: Final = Topic("windows", 7 * 24 * HOUR_MS)
+ATTRIBUTION: Final = Topic("attribution", 7 * 24 * HOUR_MS)
 DEAD_LETTERS: Final = Topic("dead-letters", 7 * 24 * HOUR_MS, partitions=1)
 
-ALL: Final = (SAMPLES, ROUTER, BROKER, EVENTS, LIVE, WINDOWS, DEAD_LETTERS)
+ALL: Final = (SAMPLES, ROUTER, BROKER, EVENTS, LIVE, WINDOWS, ATTRIBUTION, DEAD_LETTERS)

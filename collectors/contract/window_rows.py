@@ -158,6 +158,7 @@ class LiveEnd(TypedDict):
     run: Word
     link: Link
     frontier_ns: TimeNs
+    peer: Name  # the container id of the router or broker that it is attached to; empty where not known
 
 
 class LiveRow(Named):
@@ -185,6 +186,11 @@ _ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure
 
 def encode(row: WindowRow | LiveRow) -> bytes:
     """Returns the row as canonical JSON."""
+    return canonical(row)
+
+
+def canonical(row: Any) -> bytes:
+    """Returns JSON with sorted keys and no blanks."""
     return _ENCODER.encode(row).encode()
 
 

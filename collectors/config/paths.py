@@ -82,6 +82,7 @@ class Path:
     selector: str | None
     subscription: str | None
     rules: Rules
+    marking_ns: int = 0  # how long a colour is sent (streaming/attribution.md); 0: not marked
 
     @property
     def peak_rate(self) -> float:

@@ -1,4 +1,9 @@
-"""Prints a history's truth beside the rows of the core: python -m tests.streaming.attribution.simulated SEED FAULT."""
+"""Prints a history's truth beside the rows of the core.
+
+python -m tests.streaming.attribution.simulated SEED FAULT
+"""
+
+# ruff: noqa: T201 -- it is for a person to read
 
 from __future__ import annotations
 
@@ -16,9 +21,7 @@ from .truth import Names
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.streaming.attribution.simulated", description=__doc__
-    )
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("seed", type=int)
     parser.add_argument("fault", choices=FAULTS)
     parser.add_argument("--further", nargs="*", default=[], choices=FAULTS, help="faults that come later")
@@ -42,9 +45,7 @@ def main() -> None:
 def _tell_truth(history: History) -> None:
     plan = history.plan
     ways = " ".join(f"{one}-{other}({cost})" for one, other, cost in plan.ways)
-    print(
-        f"{plan.flavour} {plan.shape}: {ways}; a poll each {plan.poll_ns // SECOND} s; {len(history.items)} records"
-    )
+    print(f"{plan.flavour} {plan.shape}: {ways}; a poll each {plan.poll_ns // SECOND} s")
     for path in plan.paths:
         kind = "presettled" if path.presettled else "acknowledged"
         via = f" via {path.via} at {plan.bound_at}" if path.via else ""
@@ -60,18 +61,16 @@ def _tell_truth(history: History) -> None:
 def _tell_row(row: AttributionRow) -> None:
     state = "final" if row["final"] else "provisional"
     begin, end = ((row[name] - T0) // SECOND for name in ("from_ns", "to_ns"))
-    print(
-        f"ROW {row['path']} {row['kind']} {begin}-{end} s, revision {row['revision']}, {state}: {row['sentence']}"
-    )
+    print(f"ROW {row['path']} {row['kind']} {begin}-{end} s, revision {row['revision']}, {state}")
+    print(f"    {row['sentence']}")
     print(
         f"    lost {row['lost']} (unexplained {row['unexplained_lost']}),"
         f" refused {row['refused']} (unexplained {row['unexplained_refused']}), not exact: {row['not_exact']}"
     )
     for hop in row["hops"]:
         marks = " exact" * hop["exact"] + " shared" * hop["shared"]
-        print(
-            f"    {hop['hop']} {hop['cause']} {hop['of']}: {hop['said']} of [{hop['lower']}, {hop['upper']}]{marks}"
-        )
+        bounds = f"[{hop['lower']}, {hop['upper']}]"
+        print(f"    {hop['hop']} {hop['cause']} {hop['of']}: {hop['said']} of {bounds}{marks}")
         for text in hop["evidence"]:
             print(f"        {text}")
 

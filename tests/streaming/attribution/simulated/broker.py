@@ -1,4 +1,4 @@
-"""A broker of the kind of Artemis: queues with expiry, dead-lettering, purges, limits; bound by auto-links or direct."""
+"""A broker of the kind of Artemis: queues with expiry, dead-lettering, purges and limits."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def _windows(history: History) -> dict[tuple[str, int, int], WindowRow]:
 
 
 def _newest(history: History, row: AttributionRow) -> bool:
-    """Return whether the row used the last revision of each window: only then the truth is of the same sums."""
+    """Return whether the row used the last revision of each window: the truth is of those."""
     newest: Counter[tuple[str, int]] = Counter()
     for path, start, revision in _windows(history):
         newest[path, start] = max(newest[path, start], revision)
@@ -78,7 +78,7 @@ def _bounds(history: History, row: AttributionRow) -> Iterator[str]:
 
 
 def _over_paths(history: History, rows: Iterable[AttributionRow]) -> Iterator[str]:
-    """What all paths are told of a hop is at most what it took of all traffic, unless it says that it is shared."""
+    """What all paths are told of a hop is at most what it took of all traffic, unless it is shared."""
     said: Counter[Name] = Counter()
     for row in rows:
         for hop in row["hops"]:

@@ -1,4 +1,4 @@
-"""What a router or broker says of itself when it is asked: rows as the collectors tell them, `state` aside."""
+"""What a router or broker says of itself when it is asked: rows as collectors tell them, `state` aside."""
 
 from __future__ import annotations
 

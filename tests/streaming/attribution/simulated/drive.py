@@ -1,5 +1,7 @@
 """Feeds a history to an attribution and takes its rows, as the job does: what came, then a turn."""
 
+# ruff: noqa: S311 -- chance here is to be repeatable, not secret
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -93,7 +95,7 @@ def drive(
 
 
 def last(rows: Iterable[AttributionRow]) -> list[AttributionRow]:
-    """Return what counts of each episode: its highest revision, unless another episode holds its windows now."""
+    """Return each episode's highest revision, unless another episode holds its windows now."""
     found: dict[tuple[str, str, int], AttributionRow] = {}
     for row in rows:
         key = attribution_rows.identity(row)
@@ -103,7 +105,7 @@ def last(rows: Iterable[AttributionRow]) -> list[AttributionRow]:
 
 
 def delayed(items: Iterable[Item], seed: int, most_ns: int = 10 * SECOND) -> list[Item]:
-    """Return the same records in another order: each target's and each path's come late by a time of its own."""
+    """Return the same records in another order: those of a target or path are late by a time of its own."""
     rng = Random(f"{seed} delays")
     delays: dict[tuple[str, str], int] = {}
     found = []

@@ -101,7 +101,7 @@ class Sender:
 
 @dataclass(eq=False)
 class Receiver:
-    """Takes what comes. Its probe sees that nothing comes while it is detached, but not what `away` covers."""
+    """Takes what comes. Its probe sees that nothing comes while it is detached; in `away` nobody looks."""
 
     network: Network
     path: str

@@ -1,5 +1,7 @@
 """A history: what Kafka would give of a network in its order, and beside it what really happened."""
 
+# ruff: noqa: S311 -- chance here is to be repeatable, not secret
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -12,15 +14,16 @@ from collectors.contract.topics import BROKER, EVENTS, LIVE, ROUTER, WINDOWS, To
 from collectors.contract.window_rows import LiveRow, WindowRow
 from streaming.attribution.places import Place
 
-from . import other, plans, truth, windows
+from . import live, other, plans, truth, windows
 from .broker import Broker
 from .broker_polls import BrokerCollector
 from .ends import Receiver, Sender
-from .faults import FAULTS, Running
+from .faults import FAULTS
 from .network import Network
 from .parts import MS, SECOND, T0, Router, Way
 from .plans import Plan
 from .polls import MESH, Collector
+from .running import Running
 from .truth import Truth
 from .windows import PathEnds
 
@@ -188,9 +191,9 @@ def _of_windows(ends: PathEnds, until_ns: int, rng: Random) -> list[Item]:
         last_ns = max(last_ns, made_ns + rng.randrange(200 * MS, 3 * SECOND))
         found.append(Item(last_ns, WINDOWS, row))
     last_ns = 0
-    for made_ns, live in windows.live(ends, until_ns):
+    for made_ns, told in live.rows(ends, until_ns):
         last_ns = max(last_ns, made_ns + rng.randrange(100 * MS, SECOND))
-        found.append(Item(last_ns, LIVE, live))
+        found.append(Item(last_ns, LIVE, told))
     return found
 
 

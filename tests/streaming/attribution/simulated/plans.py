@@ -1,5 +1,7 @@
 """Which network a history plays in: drawn from the seed, so that the fault can happen in it."""
 
+# ruff: noqa: S311 -- chance here is to be repeatable, not secret
+
 from __future__ import annotations
 
 from dataclasses import dataclass

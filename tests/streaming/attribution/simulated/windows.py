@@ -8,7 +8,7 @@ from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
-from collectors.contract.window_rows import LiveRow, WindowRow
+from collectors.contract.window_rows import WindowRow
 
 from .ends import Receiver, Sender
 from .parts import MS, SECOND, T0, Message
@@ -16,7 +16,6 @@ from .polls import MESH
 
 REFUSED = ("rejected", "released", "modified")
 FRONTIER_NS = 1_200 * MS  # how far what ends have told is behind, and the job behind that
-LIVE_NS = 5 * SECOND
 REVISE_NS = 5 * SECOND
 
 
@@ -97,7 +96,7 @@ def _later(message: Message, ns: int) -> Iterator[int]:
         yield message.outcome_ns
 
 
-def _about(ends: PathEnds) -> dict[str, Any]:
+def about(ends: PathEnds) -> dict[str, Any]:
     return {
         "v": 1,
         "mesh": MESH,
@@ -139,7 +138,7 @@ def _row(
     sent = len(messages)
     latency = _latency(latencies)
     outage = [m.sent_ns for m, (of, _) in zip(messages, classes, strict=True) if of != "received"]
-    row: dict[str, Any] = _about(ends) | {
+    row: dict[str, Any] = about(ends) | {
         "window_start_ns": start,
         "window_ns": ends.window_ns,
         "rules": "0a1b2c3d",
@@ -206,83 +205,4 @@ def _latency(values_ns: list[int]) -> dict[str, Any] | None:
             if n * (whole - part) >= whole
         },
         "hdr": histogram.encode().decode(),
-    }
-
-
-def live(ends: PathEnds, until_ns: int) -> Iterator[tuple[int, LiveRow]]:
-    """Yield a live row each five seconds: of the newest window with data and all that are open."""
-    sent = ends.sender.sent
-    first = 0
-    open_ns = ends.window_ns * 2 + ends.settle_ns + FRONTIER_NS
-    for ns in range(T0 + LIVE_NS, until_ns, LIVE_NS):
-        told_ns = ns - FRONTIER_NS
-        while first < len(sent) and sent[first].sent_ns < told_ns - open_ns:
-            first += 1
-        waiting, newest, oldest, last, suspect = 0, 0, None, None, 0
-        newest_start, received = 0, 0
-        for index in range(first, len(sent)):
-            message = sent[index]
-            if message.sent_ns > told_ns:
-                break
-            start = window_of(ends, message)
-            if start != newest_start:
-                newest_start, newest, received = start, 0, 0
-            newest += 1
-            of, _ = class_at(ends, message, told_ns)
-            if of == "received":
-                received += 1
-                last = message.received_ns
-            elif of == "lost" and start + ends.window_ns + ends.settle_ns > told_ns:
-                waiting += 1
-                oldest = message.sent_ns if oldest is None else oldest
-                suspect += message.sent_ns < told_ns - SECOND
-        if newest_start:
-            yield ns, _live(ends, told_ns, newest_start, (newest, received, waiting, suspect), oldest, last)
-
-
-def _live(
-    ends: PathEnds,
-    told_ns: int,
-    start: int,
-    counts: tuple[int, int, int, int],
-    oldest_ns: int | None,
-    last_ns: int | None,
-) -> LiveRow:
-    sent, received, pending, suspect = counts
-    oldest = None if oldest_ns is None else (oldest_ns + ends.sender_clock_ns) // SECOND * SECOND
-    row: dict[str, Any] = _about(ends) | {
-        "at_ns": told_ns + ends.sender_clock_ns,
-        "window_start_ns": start,
-        "window_ns": ends.window_ns,
-        "sent": sent,
-        "received": received,
-        "pending": pending,
-        "suspect": suspect,
-        "oldest_pending_ns": oldest,
-        "behind_ns": 0,
-        "last_received_ns": None if last_ns is None else last_ns + ends.receiver_clock_ns,
-        "outage_since_ns": None,
-        "duplicate": 0,
-        "response": {},
-        "lower_bound": [],
-        "ends": [
-            _end("sender", ends.sender.name, ends.sender.at.name, told_ns + ends.sender_clock_ns),
-            *(
-                _end("receiver", one.name, one.at.name, told_ns + ends.receiver_clock_ns)
-                for one in ends.receivers
-            ),
-        ],
-    }
-    return row  # type: ignore[return-value] # a row by construction
-
-
-def _end(role: str, name: str, peer: str, frontier_ns: int) -> dict[str, Any]:
-    run = "00" * 8 if role == "sender" else "11" * 8
-    return {
-        "role": role,
-        "name": name,
-        "run": run,
-        "link": "attached",
-        "frontier_ns": frontier_ns,
-        "peer": peer,
     }

@@ -15,6 +15,9 @@ from .history import History
 from .parts import Name
 
 SUMS = ("lost", "refused")
+# Each has a counter of its own. What is released or modified is counted along all of its way back, so that the
+# truth of one hop is no bound of what it may be told.
+_COUNTED = ("dropped", "no_route", "rejected", "expired", "killed", "unrouted")
 
 
 def broken(history: History, rows: Sequence[AttributionRow]) -> list[str]:
@@ -82,7 +85,7 @@ def _over_paths(history: History, rows: Iterable[AttributionRow]) -> Iterator[st
     said: Counter[Name] = Counter()
     for row in rows:
         for hop in row["hops"]:
-            if hop["of"] in SUMS and not hop["shared"]:
+            if hop["of"] in SUMS and hop["cause"] in _COUNTED and not hop["shared"]:
                 said[_name(hop)] += hop["said"]
     for name, count in said.items():
         own = history.truth.counts.get(name, 0)

@@ -59,6 +59,11 @@ class Truth:
         most = max(named.values(), default=0)
         return {name for name, count in named.items() if count == most}
 
+    def died(self, path: str) -> set[Name]:
+        """Return the names of what took messages of the path with it when it died."""
+        total = self.sums(path, self.paths[path], "lost") + self.sums(path, self.paths[path], "refused")
+        return {name for names in total for name in names if name[1] == "gone"}
+
 
 def of_paths(paths: Iterable[PathEnds], counts: Mapping[Name, int], until_ns: int) -> Truth:
     found: dict[str, dict[int, Window]] = {}

@@ -52,12 +52,12 @@ def _plain(value: Any) -> Any:
 
 
 @cache
-def _fields(kind: type) -> tuple[str, ...]:
+def _fields(kind: Any) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind) if field.init)
 
 
 @cache
-def _hints(kind: type) -> dict[str, Any]:
+def _hints(kind: Any) -> dict[str, Any]:
     return get_type_hints(kind)
 
 
@@ -65,7 +65,7 @@ def _made(kind: Any, value: Any) -> Any:
     if kind is Series:
         return Series(value)
     if is_dataclass(kind):
-        hints = _hints(kind)  # type: ignore[arg-type]
+        hints = _hints(kind)
         return kind(**{name: _made(hints[name], item) for name, item in value.items()})  # type: ignore[operator]
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is dict:

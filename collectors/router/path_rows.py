@@ -95,9 +95,11 @@ class PathRows:
         """Return the rows of each entity that the router told of in this poll, and how many are left out."""
         found: dict[str, list[Row]] = {}
         omitted = 0
-        # One that has restarted as another instance is told by that; an edge tells no instance.
-        other = restarted and snapshot.instance is not None and snapshot.instance != self._instance
-        self._instance = snapshot.instance
+        # Who tells its instance is another one only if that is; an edge tells none, and its uptime has to do.
+        instance, before = snapshot.instance, self._instance
+        restarted = restarted and (instance is None or instance != before)
+        other = restarted and instance is not None
+        self._instance = instance
         makers: dict[str, Callable[[Row, Any], Row]] = {
             PATH_ADDRESS: lambda row, name: _address(row, name, snapshot),
             PATH_LINK: _link,

@@ -214,12 +214,13 @@ class End:
             *(self.frontier_ns, self.bye, self.link, self.own_frontier_ns, self.reach_ns),
             *(self.oldest_due_ns, self.clock),
             *(self.late_by_ns, self.early_by_ns, self.open_ns, self.gaps, self.detached, self.lost_ns),
-            *(self.heard_ns, self.gone, self.peer),
+            *(self.heard_ns, self.gone),
+            *((self.peer,) if self.peer else ()),  # as an earlier program wrote it, where it has none
         ]
 
     @classmethod
     def load(cls, raw: list[Any]) -> End:
-        end = cls(*raw)  # older state has no peer
+        end = cls(*raw)
         end.ranges = [RecordRange(*item) for item in raw[5]]
         end.clock = {stream: (pair[0], pair[1]) for stream, pair in end.clock.items()}
         end.gaps = [(span[0], span[1]) for span in end.gaps]

@@ -42,14 +42,14 @@ class LinkPlace(NamedTuple):
 class PathRows:
     """The rows of one router over many polls. Told by whoever goes through the router's tables anyway.
 
-    A poll: `begin`, `address` and `link` for each row of a table, `end`.
+    A poll: `begin`, `address` and `link` for each row of a table, `end`. Without addresses nothing is told.
     """
 
     def __init__(self, addresses: frozenset[str]) -> None:
         self._addresses = addresses
         self._known = {
-            PATH_ADDRESS: _Rows("address", _ADDRESS_COUNTERS, "key"),
-            PATH_LINK: _Rows("link", _LINK_COUNTERS, "identity"),
+            PATH_ADDRESS: _Rows(("address",), _ADDRESS_COUNTERS, "key"),
+            PATH_LINK: _Rows(("link", "connection"), _LINK_COUNTERS, "identity"),
         }
         self._told: dict[str, list[tuple[Row, Any]]] = {}
         self._instance: int | None = None
@@ -66,7 +66,7 @@ class PathRows:
     def link_place(self, snapshot: RouterSnapshot, link: Row) -> LinkPlace | None:
         """Return what to give to `link` with each link like this one; None: it is not told."""
         connection = snapshot.connections.get(link["connection"] or "")
-        if connection is None or link["type"] == _CONTROL:
+        if connection is None or link["type"] == _CONTROL or not self._addresses:
             return None
         key = link["address"] or ""
         name = address_names.mobile(key, snapshot.flavour)
@@ -95,6 +95,8 @@ class PathRows:
         """Return the rows of each entity that the router told of in this poll, and how many are left out."""
         found: dict[str, list[Row]] = {}
         omitted = 0
+        if not self._addresses:
+            return found, omitted
         # Who tells its instance is another one only if that is; an edge tells none, and its uptime has to do.
         instance, before = snapshot.instance, self._instance
         restarted = restarted and (instance is None or instance != before)
@@ -108,7 +110,7 @@ class PathRows:
             if other:
                 known.forget()
             # Without a whole table nothing can be said of what is gone.
-            if not snapshot.told(known.table) or (entity == PATH_LINK and not snapshot.told("connection")):
+            if not known.tables <= snapshot.fresh:
                 continue
             told = self._told[entity]
             omitted += max(0, len(told) - MAX_ROWS)
@@ -120,8 +122,8 @@ class PathRows:
 class _Rows:
     """The rows of one entity as they were in the poll before."""
 
-    def __init__(self, table: str, counters: Sequence[str], identity: str) -> None:
-        self.table = table
+    def __init__(self, tables: tuple[str, ...], counters: Sequence[str], identity: str) -> None:
+        self.table, self.tables = tables[0], {*tables}  # the one with the counters, and all that are needed
         self._counters, self._identity = counters, identity
         self._counts: Callable[[Row], Counts] = itemgetter(*counters)
         self._before: dict[str, tuple[Counts, Row]] | None = None

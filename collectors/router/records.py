@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from collectors.contract.path_telemetry import PATH_ADDRESS, PATH_LINK
-from collectors.contract.telemetry import Telemetry, split
+from collectors.contract.telemetry import MAX_ROWS, Telemetry, split
 from collectors.contract.untrusted_text import encodable
 from collectors.router import schema
 from collectors.router.asked import Asked
@@ -18,6 +18,7 @@ from collectors.router.counters import (
     CountedGroup,
 )
 from collectors.router.mesh_status import MeshStatus
+from collectors.router.replies import Row
 from collectors.router.snapshot import RouterSnapshot
 
 _TOTALS: Final = tuple(a.name for a in schema.ROUTER.attributes if a.type == "number")
@@ -26,6 +27,7 @@ _PLAIN: Final = ("node", "connector", "auto_link", "link_route")
 _ASKED: Final = ("listener", "address_config", "allocator")  # when they have been asked for
 _SELDOM: Final = ("connection",)
 SELDOM_POLLS: Final = 12
+_FEW_NAMES: Final = 8
 # Of what tables of the router an entity's rows say something that changes, where it is not that of its name.
 _TABLES: Final = {"router": ("router", "metrics"), PATH_ADDRESS: ("address",), PATH_LINK: ("link",)}
 
@@ -76,7 +78,8 @@ def of_poll(site: str, status: MeshStatus, poll: int, run: str = "") -> Iterator
                     asked_ns=asked_ns,
                     answered_ns=answered_ns,
                     instance=max(0, snapshot.instance or 0),
-                )
+                ),
+                _rows_of_a_part(rows) if entity == PATH_ADDRESS else MAX_ROWS,
             )
 
 
@@ -108,6 +111,12 @@ def of_mesh(site: str, status: MeshStatus, poll: int, run: str = "") -> Telemetr
         asked_ns=status.asked_ns or status.at_ns,
         answered_ns=status.at_ns,
     )
+
+
+def _rows_of_a_part(addresses: Sequence[Row]) -> int:
+    """Return how many rows go into a part: each may name hundreds of routers."""
+    names = max((len(row["hosts"]) for row in addresses), default=0)
+    return max(1, MAX_ROWS // (1 + names // _FEW_NAMES))
 
 
 def _times(snapshot: RouterSnapshot, entity: str) -> Asked:

@@ -54,10 +54,6 @@ class RouterSnapshot:
         uptime: int | None = self.totals.get("uptime_seconds")
         return uptime
 
-    def told(self, entity: str) -> bool:
-        """Whether it told all rows of an entity in this very poll."""
-        return entity in self.fresh
-
     def rows(self, entity: str) -> list[Row]:
         return self.tables.get(entity, [])
 

@@ -26,7 +26,7 @@ BEGAN_NS, STEP_NS, ENDED_NS = 50_000, 1_000, 900_000_000
 class Mocked:
     """A mesh that is polled by hand: each request and each answer takes a step of the clock."""
 
-    def __init__(self, mesh: str = "prod", interval: str = "5s") -> None:
+    def __init__(self, paths: Iterable[str] = ("closest/p1", "closest/p2")) -> None:
         self.replay = Replay("qdrouterd")
         self.records: list[Telemetry] = []
         self._tags = itertools.count()
@@ -37,11 +37,10 @@ class Mocked:
             MetricCache(),
             PollMetrics(),
             lambda _, record: self.records.append(record),
-            {mesh: frozenset({"closest/p1", "closest/p2"}), "other": frozenset({"multicast/m"})},
+            {"prod": frozenset(paths), "other": frozenset({"multicast/m"})},
         )
-        self.state = MeshState(
-            mesh, Mesh.model_validate({"urls": "amqp://r", "interval": interval}), context, lambda _: None
-        )
+        mesh = Mesh.model_validate({"urls": "amqp://r", "interval": "5s"})
+        self.state = MeshState("prod", mesh, context, lambda _: None)
 
     def poll(self, start_ns: int = BEGAN_NS) -> dict[tuple[str, str], Telemetry]:
         """Return the records by target and entity."""
@@ -156,3 +155,22 @@ def test_a_router_that_did_not_answer_is_compared_with_its_poll_before() -> None
     mocked.replay.silent.clear()
     rows = mocked.poll(2 * 10**10)["QDR.C", PATH_LINK].rows
     assert {row["state"] for row in rows} == {""}
+
+
+def test_a_record_with_many_names_goes_in_small_parts() -> None:
+    """500 addresses with subscribers at 400 routers each would be megabytes, more than Kafka takes."""
+    mocked = Mocked(paths=[f"closest/{number}" for number in range(100)])
+    (row, *_) = mocked.replay.rows("QDR.A", "router.address")
+    row["remoteHostRouters"] = [f"router-{number:04}" for number in range(400)]
+    rows = [row | {"key": f"M0closest/{number}"} for number in range(100)]
+    mocked.replay.replace("QDR.A", "router.address", rows)
+    mocked.poll()
+    parts = [r for r in mocked.records if (r.target, r.entity) == ("QDR.A", PATH_ADDRESS)]
+    assert [row["address"] for part in parts for row in part.rows] == [f"closest/{n}" for n in range(100)]
+    assert max(len(part.encode()) for part in parts) < 1 << 18
+    assert {part.parts for part in parts} == {len(parts)}
+
+
+def test_a_mesh_without_paths_tells_nothing_one_by_one() -> None:
+    """There is nothing to attribute, and it would cost each poll."""
+    assert {entity for _, entity in Mocked(paths=[]).poll()} & {PATH_ADDRESS, PATH_LINK} == set()

@@ -1,0 +1,129 @@
+"""What one router has told, and what it says of ways, links and receivers. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from collectors.router import address_names, schema
+from collectors.router.replies import Row
+from collectors.router.schema import Flavour
+from deploy.trace.route import Told, Way
+
+ROUTER_ROLES: Final = frozenset({"inter-router", "inter-router-data", "edge", "inter-edge"})
+_BROKER: Final = "route-container"
+_MAX_NAMES: Final = 2000  # routers that one router may tell of
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Links together: how many, messages that wait for them, and credit left."""
+
+    links: int
+    messages: int
+    credit: int | None
+
+
+@dataclass(slots=True)
+class Facts:
+    """The newest rows of one router; None is what it has not told."""
+
+    address: Row | None = None
+    nodes: list[Row] = field(default_factory=list)
+    connections: list[Row] = field(default_factory=list)
+    links: list[Row] | None = None
+
+    def told(self, address: str | None, flavour: Flavour) -> Told:
+        """Return its surroundings; `address` None means that all routers are looked for."""
+        row = self.address if address is not None else None
+        receivers = self.receivers(address, flavour)
+        local = row is not None and bool(row["local"] or row["in_process"])
+        return Told(
+            ways={
+                node["id"]: Way(node["next_hop"], node["cost"])
+                for node in self.nodes[:_MAX_NAMES]
+                if is_router(node["id"]) and node["next_hop"] != _SELF and _is_next(node["next_hop"])
+            },
+            up=_names(self._peers("out")),
+            edges=_names(edge for edge in self._peers("in") if self._is_wanted(edge, address, flavour)),
+            hosts=_names((row["remote_routers"] or ()) if row else ()),
+            receivers=local if receivers is None else receivers.links > 0,
+        )
+
+    def receivers(self, address: str | None, flavour: Flavour) -> Waiting | None:
+        """Return the address's links out to applications and brokers; None while links are not told."""
+        if self.links is None or address is None:
+            return None
+        owner = address_names.key(address, flavour.name)
+        others = {row["identity"] for row in self.connections if row["role"] in ROUTER_ROLES}
+        found = [row for row in self._out() if row["address"] == owner and row["connection"] not in others]
+        return _sum(found, together=True)
+
+    def only_brokers(self, address: str | None, flavour: Flavour) -> bool:
+        """Whether all receivers are links that the router has to brokers."""
+        owner = address_names.key(address, flavour.name) if address is not None else None
+        brokers = {row["identity"] for row in self.connections if row["role"] == _BROKER}
+        others = {row["identity"] for row in self.connections if row["role"] in ROUTER_ROLES}
+        used = {row["connection"] for row in self._out() if row["address"] == owner} - others
+        return owner is not None and bool(used) and used <= brokers
+
+    def towards(self, router: str, address: str | None, flavour: Flavour) -> Waiting | None:
+        """Return the links out to another router: those between routers, or the address's to an edge."""
+        if self.links is None:
+            return None
+        there = {
+            row["identity"]
+            for row in self.connections
+            if row["role"] in ROUTER_ROLES and row["container"] == router
+        }
+        out = [row for row in self._out() if row["connection"] in there]
+        between = [row for row in out if row["type"] == "inter-router"]
+        if not between and address is not None:
+            owner = address_names.key(address, flavour.name)
+            # An edge router sends what has no link of its own over one link for all.
+            between = [row for row in out if row["address"] == owner] or [
+                row for row in out if row["address"] is None
+            ]
+        return _sum(between or out, together=False) if out else None
+
+    def _is_wanted(self, edge: str, address: str | None, flavour: Flavour) -> bool:
+        if address is None:
+            return True
+        owner = address_names.key(address, flavour.name)
+        there = {row["identity"] for row in self.connections if row["container"] == edge}
+        return any(row["address"] == owner and row["connection"] in there for row in self._out())
+
+    def _peers(self, direction: str) -> Iterable[str]:
+        rows = (row for row in self.connections if row["role"] == "edge" and row["direction"] == direction)
+        return (row["container"] for row in rows)
+
+    def _out(self) -> Iterable[Row]:
+        return (row for row in self.links or () if row["direction"] == "out")
+
+
+_SELF: Final = "(self)"
+
+
+def is_router(name: str | None) -> bool:
+    """Whether it can be part of a router's address."""
+    return bool(name) and name is not None and "/" not in name and not name.isspace()
+
+
+def _is_next(name: str | None) -> bool:
+    return name is None or is_router(name)
+
+
+def _names(names: Iterable[str]) -> tuple[str, ...]:
+    found = dict.fromkeys(name for name in names if is_router(name))
+    return tuple(sorted(found)[:_MAX_NAMES])
+
+
+def _sum(rows: list[Row], *, together: bool) -> Waiting:
+    """Credit of receivers adds up; of links between routers the scarcest is told."""
+    told = [row["credit"] for row in rows if row["credit"] is not None]
+    credit = None if not told else sum(told) if together else min(told)
+    return Waiting(len(rows), sum(row["undelivered"] or 0 for row in rows), credit)
+
+
+QUERIES: Final = (schema.NODE, schema.CONNECTION, schema.LINK)

@@ -81,16 +81,16 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 def command(url: str, address: str | None, *, as_json: bool, **options: Any) -> None:
     """Show which way messages to ADDRESS take from the router at URL, and how fast each router answers.
 
-    Without ADDRESS: all routers of the mesh, by the way to them. It asks each router's management, through the
-    one at URL, for one row at a time, and needs no other right. Several receivers, and other ways of the same
-    cost, are shown as branches. Of fewer than 100 answers p99 is the slowest one.
+    Without ADDRESS: all routers of the mesh, by the way to them. It asks each router's management, through
+    the one at URL, for one row at a time, and needs no other right. Several receivers, and other ways of
+    the same cost, are shown as branches. Of fewer than 100 answers p99 is the slowest one.
 
     \b
     inflight trace amqp://router-east:5672
     inflight trace amqp://router-east:5672 orders --count 60
 
-    In a terminal the table is kept up to date; Ctrl-C ends it. Exit status: 0; 1 when a router on the way does
-    not answer, or nobody receives from ADDRESS; 2 when the router at URL cannot be asked.
+    In a terminal the table is kept up to date; Ctrl-C ends it. Exit status: 0; 1 when a router on the way
+    does not answer, or nobody receives from ADDRESS; 2 when the router at URL cannot be asked.
     """  # noqa: D301 -- click's mark for lines to be left as they are is a real backspace
     plan = Plan(address, options["count"], options["interval"], options["timeout"], options["rate"])
     where = _where(url, options)
@@ -98,7 +98,8 @@ def command(url: str, address: str | None, *, as_json: bool, **options: Any) -> 
     try:
         client = ManagementClient(where, plan.timeout_ns / _SECOND_NS)
     except PollError as error:
-        raise Problem(str(error)) from None
+        more = "; is it a router?" if error.failure == "lost" else ""
+        raise Problem(f"{error}{more}") from None
     try:
         product = client.product or ""
         if any(name in product.lower().replace("-", "") for name in _BROKERS):

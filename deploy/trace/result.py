@@ -11,7 +11,7 @@ from deploy.trace.route import Hop
 from deploy.trace.tracer import Trace, Traced
 
 Row = dict[str, Any]
-Role = Literal["here", "transit", "receivers", "broker", "edge", "interior", "equal cost", "left"]
+Role = Literal["here", "transit", "target", "broker", "edge", "interior", "equal", "left"]
 RIGHTS: Final = "deploy/rights/README.md has the vhost policy it needs"
 
 
@@ -34,9 +34,9 @@ def findings(trace: Trace, found: list[Row]) -> list[str]:
     texts += [f"{trace.local} has no way to {router}" for router in trace.route.no_way]
     for row in found:
         if row["denied"]:
-            texts.append(f"{row['router']}: {row['note']}; {RIGHTS}")
-        elif row["silent"] and row["role"] != "equal cost":
-            why = f" ({row['note']})" if row["note"] else ""
+            texts.append(f"{row['router']}: {row['returned']}; {RIGHTS}")
+        elif row["silent"] and row["role"] != "equal":
+            why = f" ({row['returned']})" if row["returned"] else ""
             texts.append(f"{row['router']} does not answer{why}")
     return texts
 
@@ -44,7 +44,7 @@ def findings(trace: Trace, found: list[Row]) -> list[str]:
 def remarks(trace: Trace, found: list[Row]) -> list[str]:
     """Return what a reader should know of the route and the figures, though nothing is wrong."""
     texts = []
-    equal = [row["router"] for row in found if row["role"] == "equal cost"]
+    equal = [row["router"] for row in found if row["role"] == "equal"]
     if equal:
         texts.append(f"as near through {', '.join(equal)}: replies may come that way")
     texts += [
@@ -55,11 +55,10 @@ def remarks(trace: Trace, found: list[Row]) -> list[str]:
     texts += [
         f"{name}: has more links than were looked at" for name, traced in trace.routers.items() if traced.cut
     ]
-    texts += [
-        f"{row['router']} said: {row['note']}"
-        for row in found
-        if row["note"] and not row["denied"] and not row["silent"]
-    ]
+    texts += [f"{row['router']} said: {row['note']}" for row in found if row["note"]]
+    left = [row["router"] for row in found if row["role"] == "left"]
+    if left:
+        texts.append(f"the way has changed: {', '.join(left)} was on it before")
     if trace.route.left_out:
         texts.append(f"{trace.route.left_out} routers left out: {route.MAX_ROUTERS} are asked at the most")
     return texts
@@ -119,24 +118,23 @@ def _row(trace: Trace, hop: Hop, now_ns: int, *, left: bool) -> Row:
         "receivers": _plain(traced.facts.receivers(address, flavour)),
         "silent": trips.silent(now_ns, timeout_ns),
         "denied": traced.denied,
+        "returned": traced.returned,
         "note": traced.note,
     }
 
 
 def _role(trace: Trace, hop: Hop, traced: Traced, *, left: bool) -> Role:
-    if left:
-        return "left"
-    if hop.before is None:
-        return "here"
-    if hop.equal:
-        return "equal cost"
-    if hop.edge:
-        return "edge"
-    if trace.plan.address is None:
-        return "interior"
-    if not hop.target:
-        return "transit"
-    return "broker" if traced.facts.only_brokers(trace.plan.address, traced.asked.flavour) else "receivers"
+    address, flavour = trace.plan.address, traced.asked.flavour
+    rules: tuple[tuple[bool, Role], ...] = (
+        (left, "left"),
+        (hop.before is None, "here"),
+        (hop.equal, "equal"),
+        (hop.edge, "edge"),
+        (address is None, "interior"),
+        (not hop.target, "transit"),
+        (traced.facts.only_brokers(address, flavour), "broker"),
+    )
+    return next((role for applies, role in rules if applies), "target")
 
 
 def _plain(waiting: Waiting | None) -> Row | None:

@@ -16,19 +16,22 @@ from deploy.trace.tracer import Trace
 _FEW: Final = 100  # per cent and milliseconds of three digits need no decimals
 _UNITS: Final = ((1_000_000_000, "G"), (1_000_000, "M"), (10_000, "k"))
 _NOTHING: Final = "–"
-_WAY_THERE: Final = (
-    "A round trip holds what waits both ways, and in the cores of all routers it passes:",
-    "a step may be negative, and a missing answer names no direction.",
+_LEGEND: Final = (
+    "Round trips in ms: each holds the queues of both ways and the cores of all",
+    "routers between; a step may be negative, a missing answer names no direction.",
 )
+_LINK: Final = "link: waiting/credit from the router before"
+_RECEIVERS: Final = "; receivers: links, waiting/credit."
 
 
 def screen(trace: Trace, url: str, now_ns: int, *, ended: str | None = None) -> RenderableType:
     """Return the heading, the table, what is wrong, and what the figures hold."""
     found = result.rows(trace, now_ns)
     parts: list[RenderableType] = [Text(_heading(trace, url), style="bold")]
-    if found:
+    if found and not trace.nobody:
         parts.append(_table(trace, found))
-        parts += [Text(line, style="dim") for line in (*_legend(trace), *_WAY_THERE)]
+        more = "." if trace.plan.address is None else _RECEIVERS
+        parts += [Text(line, style="dim") for line in (*_LEGEND, _LINK + more)]
     parts += [Text(shown(text)) for text in result.remarks(trace, found)]
     wrong = ([ended] if ended else []) + result.findings(trace, found)
     parts += [Text(shown(text), style="bold red") for text in wrong]
@@ -43,6 +46,8 @@ def _heading(trace: Trace, url: str) -> str:
         what += f" ({spread})"
     if trace.began_ns is None:
         return shown(f"{url}  {what}: looking for the way")
+    if trace.nobody:
+        return shown(f"{url}  {what}")
     return shown(f"{url}  {what}: round {trace.rounds} of {plan.rounds}")
 
 
@@ -58,7 +63,7 @@ def _table(trace: Trace, found: list[Row]) -> Table:
     for row in found:
         cells = [
             Text(shown(row["branch"] + row["router"]), no_wrap=True, overflow="ellipsis"),
-            Text(row["role"], style="dim" if row["role"] in {"left", "equal cost"} else ""),
+            Text(row["role"], style="dim" if row["role"] in {"left", "equal"} else ""),
             _missing(row),
             *(Text(milliseconds(row[name])) for name in ("best_ns", "median_ns", "p99_ns", "step_ns")),
             Text(_waiting(row["link"])),
@@ -108,10 +113,3 @@ def _receivers(row: Row) -> str:
     if found is None or not found["links"]:
         return ""
     return f"{count(found['links'])}: {_waiting(found)}"
-
-
-def _legend(trace: Trace) -> list[str]:
-    lines = ["best to step: ms. link: waiting/credit on the way from the router before."]
-    if trace.plan.address is not None:
-        lines.append("receivers: links to them, waiting/credit there.")
-    return lines

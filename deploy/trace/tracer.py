@@ -42,8 +42,9 @@ class Traced:
     trips: RoundTrips = field(default_factory=RoundTrips)
     pages: list[Row] = field(default_factory=list)  # of links, until all are there
     cut: bool = False  # it has more links than were asked for
+    note: str = ""  # what was wrong with one of its answers
+    returned: str = ""  # why requests come back, until one is answered
     denied: bool = False
-    note: str = ""
 
 
 class Trace:
@@ -104,6 +105,7 @@ class Trace:
             return
         sent, reply = found
         traced = self._traced(sent.asked)
+        traced.returned, traced.denied = "", False
         if reply.tag in traced.trips:
             traced.trips.answer(reply.tag, now_ns)
         self._open.pop((sent.asked.router or "", _about(sent.request)), None)
@@ -121,40 +123,43 @@ class Trace:
         traced = self._traced(sent.asked)
         traced.trips.lose(tag)
         self._open.pop((sent.asked.router or "", _about(sent.request)), None)
-        traced.denied = traced.denied or denied
-        traced.note = f"may not send to {sent.request.to}" if denied else f"no way to it ({outcome})"
+        traced.denied = denied
+        traced.returned = f"may not send to {sent.request.to}" if denied else f"no way to it ({outcome})"
         if self.local is None:
-            self.failure = BadReply("denied" if denied else "undelivered", traced.note)
+            self.failure = BadReply("denied" if denied else "undelivered", traced.returned)
 
     def _go_on(self, now_ns: int) -> None:
         plan = self.plan
         if self.local is None:
             asked_ns = self._open.get(("", schema.ROUTER.name))
             if asked_ns is not None and now_ns - asked_ns >= plan.timeout_ns:
-                self.failure = BadReply(
-                    "timeout", f"no answer to management within {plan.timeout_ns / 1e9:g}s"
-                )
+                text = f"no answer to management within {plan.timeout_ns / 1e9:g}s"
+                self.failure = BadReply("timeout", text)
             return
         if self._changed:
             self._find(self.local)
-        if self.began_ns is None:
-            if self._asking.questions_due or any(
-                now_ns - at_ns < plan.timeout_ns for at_ns in self._open.values()
-            ):
-                return
+        if self.began_ns is None and not self._looks_for_the_way(now_ns):
             self.began_ns = self._next_round_ns = self._looked_ns = now_ns
             self.nobody = plan.address is not None and not self.route.targets
-        if self.nobody:
+        if self.began_ns is None or self.nobody:
             return
         if self.rounds < plan.rounds and now_ns >= self._next_round_ns and not self._asking.trips_due:
-            self.rounds += 1
-            self._next_round_ns = now_ns + plan.interval_ns
+            self._begin_round(now_ns)
+
+    def _looks_for_the_way(self, now_ns: int) -> bool:
+        timeout_ns = self.plan.timeout_ns
+        waits = any(now_ns - at_ns < timeout_ns for at_ns in self._open.values())
+        return waits or self._asking.questions_due > 0
+
+    def _begin_round(self, now_ns: int) -> None:
+        self.rounds += 1
+        self._next_round_ns = now_ns + self.plan.interval_ns
+        for traced in self.routers.values():
+            self._asking.measure(traced.asked, self._read(traced))
+        if now_ns - self._looked_ns >= REFRESH_NS and not self._asking.questions_due:
+            self._looked_ns = now_ns
             for traced in self.routers.values():
-                self._asking.measure(traced.asked, self._read(traced))
-            if now_ns - self._looked_ns >= REFRESH_NS and not self._asking.questions_due:
-                self._looked_ns = now_ns
-                for traced in self.routers.values():
-                    self._look(traced)
+                self._look(traced)
 
     def _find(self, local: str) -> None:
         self._changed = False

@@ -13,6 +13,11 @@ from deploy.trace.route import Told, Way
 
 ROUTER_ROLES: Final = frozenset({"inter-router", "inter-router-data", "edge", "inter-edge"})
 _BROKER: Final = "route-container"
+_SELF: Final = "(self)"
+_BETWEEN_ROUTERS: Final = "inter-router"
+_DOWNLINK: Final = "edge-downlink"
+_BETWEEN: Final = frozenset({_BETWEEN_ROUTERS, _DOWNLINK})
+_UPLINK: Final = "L_edge"  # owns an edge router's link for all addresses that have none of their own
 _MAX_NAMES: Final = 2000  # routers that one router may tell of
 
 
@@ -33,6 +38,15 @@ class Facts:
     nodes: list[Row] = field(default_factory=list)
     connections: list[Row] = field(default_factory=list)
     links: list[Row] | None = None
+
+    def tell_links(self, rows: Iterable[Row], address: str | None, flavour: Flavour) -> None:
+        """Keep those that messages of the address, or of any, leave the router by."""
+        owners = {_UPLINK, address_names.key(address, flavour.name) if address is not None else _UPLINK}
+        self.links = [
+            row
+            for row in rows
+            if row["direction"] == "out" and (row["type"] in _BETWEEN or row["address"] in owners)
+        ]
 
     def told(self, address: str | None, flavour: Flavour) -> Told:
         """Return its surroundings; `address` None means that all routers are looked for."""
@@ -57,7 +71,7 @@ class Facts:
             return None
         owner = address_names.key(address, flavour.name)
         others = {row["identity"] for row in self.connections if row["role"] in ROUTER_ROLES}
-        found = [row for row in self._out() if row["address"] == owner and row["connection"] not in others]
+        found = [row for row in self.links if row["address"] == owner and row["connection"] not in others]
         return _sum(found, together=True)
 
     def only_brokers(self, address: str | None, flavour: Flavour) -> bool:
@@ -65,7 +79,7 @@ class Facts:
         owner = address_names.key(address, flavour.name) if address is not None else None
         brokers = {row["identity"] for row in self.connections if row["role"] == _BROKER}
         others = {row["identity"] for row in self.connections if row["role"] in ROUTER_ROLES}
-        used = {row["connection"] for row in self._out() if row["address"] == owner} - others
+        used = {row["connection"] for row in self.links or () if row["address"] == owner} - others
         return owner is not None and bool(used) and used <= brokers
 
     def towards(self, router: str, address: str | None, flavour: Flavour) -> Waiting | None:
@@ -77,32 +91,26 @@ class Facts:
             for row in self.connections
             if row["role"] in ROUTER_ROLES and row["container"] == router
         }
-        out = [row for row in self._out() if row["connection"] in there]
-        between = [row for row in out if row["type"] == "inter-router"]
-        if not between and address is not None:
-            owner = address_names.key(address, flavour.name)
-            # An edge router sends what has no link of its own over one link for all.
-            between = [row for row in out if row["address"] == owner] or [
-                row for row in out if row["address"] is None
-            ]
-        return _sum(between or out, together=False) if out else None
+        out = [row for row in self.links or () if row["connection"] in there]
+        owner = address_names.key(address, flavour.name) if address is not None else None
+        # An edge router has a link of its own for an address that it sends to, and one for all others.
+        choices = (
+            [row for row in out if row["type"] == _BETWEEN_ROUTERS],
+            [row for row in out if owner is not None and row["address"] == owner],
+            [row for row in out if row["type"] == _DOWNLINK or row["address"] == _UPLINK],
+        )
+        return next((_sum(found, together=False) for found in choices if found), None)
 
     def _is_wanted(self, edge: str, address: str | None, flavour: Flavour) -> bool:
         if address is None:
             return True
         owner = address_names.key(address, flavour.name)
         there = {row["identity"] for row in self.connections if row["container"] == edge}
-        return any(row["address"] == owner and row["connection"] in there for row in self._out())
+        return any(row["address"] == owner and row["connection"] in there for row in self.links or ())
 
     def _peers(self, direction: str) -> Iterable[str]:
         rows = (row for row in self.connections if row["role"] == "edge" and row["direction"] == direction)
         return (row["container"] for row in rows)
-
-    def _out(self) -> Iterable[Row]:
-        return (row for row in self.links or () if row["direction"] == "out")
-
-
-_SELF: Final = "(self)"
 
 
 def is_router(name: str | None) -> bool:

@@ -32,10 +32,11 @@ def findings(trace: Trace, found: list[Row]) -> list[str]:
             " (what is link-routed has no address of its own)"
         )
     texts += [f"{trace.local} has no way to {router}" for router in trace.route.no_way]
+    denied = [row["router"] for row in found if row["denied"]]
+    if denied:
+        texts.append(f"no right to send to $management of {', '.join(denied)}; {RIGHTS}")
     for row in found:
-        if row["denied"]:
-            texts.append(f"{row['router']}: {row['returned']}; {RIGHTS}")
-        elif row["silent"] and row["role"] != "equal":
+        if row["silent"] and not row["denied"] and row["role"] != "equal":
             why = f" ({row['returned']})" if row["returned"] else ""
             texts.append(f"{row['router']} does not answer{why}")
     return texts

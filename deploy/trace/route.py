@@ -140,14 +140,16 @@ class _Finder:
 
     def mark_targets(self) -> None:
         for hop in self.hops.values():
-            local = not self._everywhere and self._told.get(hop.router, _NOTHING).receivers
-            hop.target = local or (hop.router in self._wanted and hop.router not in self._no_way)
+            told = self._told.get(hop.router, _NOTHING)
+            wanted = hop.router in self._wanted and hop.router not in self._no_way
+            hop.target = told.receivers if told.receivers or told.edges else wanted
 
     def add_equal(self, gate: str) -> None:
         """Add the routers on other ways of the same cost: nearest first, so that each has one before it."""
         here = self._told.get(gate, _NOTHING)
+        targets = [target for target in self._wanted if target in self._told]
         for router in sorted(here.ways, key=lambda name: (_cost(here, name), name)):
-            if router in self.hops or not self._is_between(here, router):
+            if router in self.hops or not self._is_between(here, router, targets):
                 continue
             cost = _cost(here, router)
             near = [
@@ -157,8 +159,7 @@ class _Finder:
             ]
             self.add(Hop(router, near[0] if near else gate, cost, equal=True, sure=bool(near)))
 
-    def _is_between(self, here: Told, router: str) -> bool:
-        targets = [name for name in self._wanted if name in self._told]
+    def _is_between(self, here: Told, router: str, targets: list[str]) -> bool:
         return any(
             _cost(here, router) + _cost(self._told[target], router) == _cost(here, target)
             for target in targets

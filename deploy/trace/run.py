@@ -13,7 +13,8 @@ from collectors.router.client import ManagementClient, Undelivered
 from collectors.router.management import Request
 from deploy.trace.tracer import Trace
 
-_LOOK_NS: Final = 100_000_000  # how long a stop may go unseen, and the screen without a change
+_LOOK_NS: Final = 100_000_000  # how long a stop may go unseen
+_SHOW_NS: Final = 250_000_000
 _IDLE_NS: Final = 5_000_000  # where a request is due, but there is no credit for it
 
 
@@ -33,7 +34,7 @@ def run(
                     trace.undelivered(came.tag, came.outcome, denied=came.denied)
                 else:
                     trace.reply(came, time.monotonic_ns())
-            if now_ns - shown_ns >= _LOOK_NS:
+            if now_ns - shown_ns >= _SHOW_NS:
                 shown_ns = now_ns
                 show(now_ns)
     except PollError as error:

@@ -15,7 +15,7 @@ from deploy.trace import route
 from deploy.trace.ask import Asking
 from deploy.trace.facts import QUERIES, Facts
 from deploy.trace.measure import RoundTrips
-from deploy.trace.route import Route
+from deploy.trace.route import Route, Told
 
 REFRESH_NS: Final = 5_000_000_000  # links and ways are asked for again no more often: they are dear
 MAX_LINK_PAGES: Final = 10
@@ -39,6 +39,7 @@ class Traced:
 
     asked: AskedRouter
     facts: Facts = field(default_factory=Facts)
+    told: Told | None = None  # of its surroundings, by these facts
     trips: RoundTrips = field(default_factory=RoundTrips)
     pages: list[Row] = field(default_factory=list)  # of links, until all are there
     cut: bool = False  # it has more links than were asked for
@@ -163,10 +164,7 @@ class Trace:
 
     def _find(self, local: str) -> None:
         self._changed = False
-        told = {
-            name: traced.facts.told(self.plan.address, traced.asked.flavour)
-            for name, traced in self.routers.items()
-        }
+        told = {name: traced.told for name, traced in self.routers.items() if traced.told is not None}
         edge = self._first.asked.kind == "edge"
         self.route = route.find(local, told, edge=edge, everywhere=self.plan.address is None)
         for hop in self.route.hops:
@@ -211,7 +209,7 @@ class Trace:
         if isinstance(request, Read):
             row = body if isinstance(body, dict) else {}
             shaped = {"attributeNames": [*row], "results": [[*row.values()]]}
-            self._tell_address(facts, next(iter(parse(schema.ONE_ADDRESS, shaped, named=False).rows), None))
+            self._tell_address(traced, next(iter(parse(schema.ONE_ADDRESS, shaped, named=False).rows), None))
             return
         if not isinstance(request, Query):
             return
@@ -229,12 +227,18 @@ class Trace:
             if more and not traced.cut:
                 self._question(traced, schema.LINK, request.offset + page.came)
                 return
-            facts.links, traced.pages = traced.pages, []
-        self._changed = True
+            facts.tell_links(traced.pages, self.plan.address, traced.asked.flavour)
+            traced.pages = []
+        self._has_told(traced)
 
-    def _tell_address(self, facts: Facts, row: Row | None) -> None:
-        self._changed = self._changed or row != facts.address
-        facts.address = row
+    def _tell_address(self, traced: Traced, row: Row | None) -> None:
+        if row != traced.facts.address:
+            traced.facts.address = row
+            self._has_told(traced)
+
+    def _has_told(self, traced: Traced) -> None:
+        traced.told = traced.facts.told(self.plan.address, traced.asked.flavour)
+        self._changed = True
 
     def _identified(self, rows: list[Row]) -> None:
         router = rows[0]["id"] if len(rows) == 1 else None
@@ -260,7 +264,7 @@ class Trace:
                     self._question(traced, request.entity)
                 return
         if isinstance(request, Read) and status == HTTPStatus.NOT_FOUND:
-            self._tell_address(traced.facts, None)
+            self._tell_address(traced, None)
             asked.guessed = False
             return
         if isinstance(request, Query) and request.named and status == HTTPStatus.NOT_FOUND:

@@ -134,6 +134,7 @@ class _Finder:
                 return
             known = costs.ways.get(following)
             if not self.add(Hop(following, at, known.cost if known else None, sure=way is not None)):
+                self._left_out.add(target)
                 return
             passed.add(following)
             at = following
@@ -145,7 +146,7 @@ class _Finder:
             hop.target = told.receivers if told.receivers or told.edges else wanted
 
     def add_equal(self, gate: str) -> None:
-        """Add the routers on other ways of the same cost: nearest first, so that each has one before it."""
+        """Add the routers on other ways of the same cost: nearest first, each behind a neighbour."""
         here = self._told.get(gate, _NOTHING)
         targets = [target for target in self._wanted if target in self._told]
         for router in sorted(here.ways, key=lambda name: (_cost(here, name), name)):
@@ -157,7 +158,8 @@ class _Finder:
                 for hop in self.hops.values()
                 if hop.cost is not None and hop.cost < cost and self._neighbours(hop.router, router)
             ]
-            self.add(Hop(router, near[0] if near else gate, cost, equal=True, sure=bool(near)))
+            if near:  # else it is on the way, or on another one, behind a router that has not told
+                self.add(Hop(router, near[0], cost, equal=True))
 
     def _is_between(self, here: Told, router: str, targets: list[str]) -> bool:
         return any(

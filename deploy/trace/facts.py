@@ -51,36 +51,47 @@ class Facts:
     def told(self, address: str | None, flavour: Flavour) -> Told:
         """Return its surroundings; `address` None means that all routers are looked for."""
         row = self.address if address is not None else None
-        receivers = self.receivers(address, flavour)
-        local = row is not None and bool(row["local"] or row["in_process"])
         return Told(
             ways={
                 node["id"]: Way(node["next_hop"], node["cost"])
                 for node in self.nodes[:_MAX_NAMES]
                 if is_router(node["id"]) and node["next_hop"] != _SELF and _is_next(node["next_hop"])
             },
-            up=_names(self._peers("out")),
-            edges=_names(edge for edge in self._peers("in") if self._is_wanted(edge, address, flavour)),
+            up=_names(self._up()),
+            edges=_names(edge for edge in self._edges() if self._is_wanted(edge, address, flavour)),
             hosts=_names((row["remote_routers"] or ()) if row else ()),
-            receivers=local if receivers is None else receivers.links > 0,
+            receivers=row is not None and self._has_receivers(row, address, flavour),
         )
+
+    def _has_receivers(self, row: Row, address: str | None, flavour: Flavour) -> bool:
+        """Whether there are others than routers: its count of receivers has links to edges, and from one."""
+        found = self.receivers(address, flavour)
+        between = self._owned(address, flavour, to_routers=True)
+        return bool((found and found.links) or row["in_process"] or (row["local"] or 0) > len(between))
 
     def receivers(self, address: str | None, flavour: Flavour) -> Waiting | None:
         """Return the address's links out to applications and brokers; None while links are not told."""
         if self.links is None or address is None:
             return None
-        owner = address_names.key(address, flavour.name)
-        others = {row["identity"] for row in self.connections if row["role"] in ROUTER_ROLES}
-        found = [row for row in self.links if row["address"] == owner and row["connection"] not in others]
-        return _sum(found, together=True)
+        return _sum(self._owned(address, flavour, to_routers=False), together=True)
 
     def only_brokers(self, address: str | None, flavour: Flavour) -> bool:
         """Whether all receivers are links that the router has to brokers."""
-        owner = address_names.key(address, flavour.name) if address is not None else None
         brokers = {row["identity"] for row in self.connections if row["role"] == _BROKER}
-        others = {row["identity"] for row in self.connections if row["role"] in ROUTER_ROLES}
-        used = {row["connection"] for row in self.links or () if row["address"] == owner} - others
-        return owner is not None and bool(used) and used <= brokers
+        used = {row["connection"] for row in self._owned(address, flavour, to_routers=False)}
+        return bool(used) and used <= brokers
+
+    def _owned(self, address: str | None, flavour: Flavour, *, to_routers: bool) -> list[Row]:
+        """Return the address's links out: those to other routers, or all others."""
+        if address is None:
+            return []
+        owner = address_names.key(address, flavour.name)
+        routers = {row["identity"] for row in self.connections if row["role"] in ROUTER_ROLES}
+        return [
+            row
+            for row in self.links or ()
+            if row["address"] == owner and (row["connection"] in routers) == to_routers
+        ]
 
     def towards(self, router: str, address: str | None, flavour: Flavour) -> Waiting | None:
         """Return the links out to another router: those between routers, or the address's to an edge."""
@@ -108,9 +119,17 @@ class Facts:
         there = {row["identity"] for row in self.connections if row["container"] == edge}
         return any(row["address"] == owner and row["connection"] in there for row in self.links or ())
 
-    def _peers(self, direction: str) -> Iterable[str]:
-        rows = (row for row in self.connections if row["role"] == "edge" and row["direction"] == direction)
-        return (row["container"] for row in rows)
+    def _edges(self) -> Iterable[str]:
+        return (row["container"] for row in self._to_edges("in"))
+
+    def _up(self) -> Iterable[str]:
+        """Of several connections of an edge router one is in use: the one with the link for all addresses."""
+        used = {row["connection"] for row in self.links or () if row["address"] == _UPLINK}
+        found = self._to_edges("out")
+        return (row["container"] for row in found if row["identity"] in used or not used)
+
+    def _to_edges(self, direction: str) -> list[Row]:
+        return [row for row in self.connections if row["role"] == "edge" and row["direction"] == direction]
 
 
 def is_router(name: str | None) -> bool:

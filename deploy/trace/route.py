@@ -70,6 +70,7 @@ def find(start: str, told: Mapping[str, Told], *, edge: bool = False, everywhere
     if edge:
         gate = next(iter(told.get(start, _NOTHING).up), "")
         if not gate:
+            found.mark_targets()
             return found.ended()
         found.add(Hop(gate, start, 0))
     here = told.get(gate, _NOTHING)

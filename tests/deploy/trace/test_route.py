@@ -104,6 +104,7 @@ def test_from_an_edge() -> None:
     assert shape(route) == [("E", None), ("B", "E"), ("A", "B")]
     assert route.targets == ["A"]
     assert shape(find("E", {"E": Told()}, edge=True)) == [("E", None)]
+    assert find("E", {"E": Told(receivers=True)}, edge=True).targets == ["E"]
 
 
 def test_receivers_at_the_router_one_is_connected_to() -> None:

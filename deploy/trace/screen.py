@@ -53,7 +53,7 @@ def _heading(trace: Trace, url: str) -> str:
 
 def _table(trace: Trace, found: list[Row]) -> Table:
     table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold", pad_edge=False)
-    table.add_column("router", overflow="ellipsis", no_wrap=True, min_width=8)
+    table.add_column("router", overflow="ellipsis", min_width=8)  # of all columns this one gives way
     table.add_column("role", no_wrap=True)
     for name in ("miss%", "best", "median", "p99", "step"):
         table.add_column(name, justify="right", no_wrap=True, min_width=len(name))
@@ -88,7 +88,7 @@ def milliseconds(ns: int | None) -> str:
         return _NOTHING
     ms = ns / 1e6
     for digits in (2, 1, 0):
-        if abs(ms) < 10 ** (4 - digits):
+        if abs(round(ms, digits)) < 10 ** (4 - digits):
             return f"{ms:.{digits}f}"
     return f"{ms:.0f}"
 

@@ -8,7 +8,8 @@ from typing import Any, Final, Literal
 from deploy.trace import route
 from deploy.trace.facts import Waiting
 from deploy.trace.route import Hop
-from deploy.trace.tracer import Trace, Traced
+from deploy.trace.traced import Traced
+from deploy.trace.tracer import Trace
 
 Row = dict[str, Any]
 Role = Literal["here", "transit", "target", "broker", "edge", "interior", "equal", "left"]
@@ -26,7 +27,7 @@ def rows(trace: Trace, now_ns: int) -> list[Row]:
 def findings(trace: Trace, found: list[Row]) -> list[str]:
     """Return what is wrong with the way; nothing if it is whole and every router on it answers."""
     plan, texts = trace.plan, []
-    if plan.address is not None and not trace.route.targets:
+    if plan.address is not None and trace.began_ns is not None and not trace.route.targets:
         texts.append(
             f"nobody receives from {plan.address}, as far as {trace.local} knows"
             " (what is link-routed has no address of its own)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
@@ -13,12 +13,12 @@ from collectors.router.replies import BadReply, Refused, Row, parse
 from collectors.router.schema import Entity, Flavour
 from deploy.trace import route
 from deploy.trace.ask import Asking
-from deploy.trace.facts import QUERIES, Facts
-from deploy.trace.measure import RoundTrips
-from deploy.trace.route import Route, Told
+from deploy.trace.facts import QUERIES
+from deploy.trace.route import Route
+from deploy.trace.traced import Traced
 
 REFRESH_NS: Final = 5_000_000_000  # links and ways are asked for again no more often: they are dear
-MAX_LINK_PAGES: Final = 10
+_FIND_NS: Final = 200_000_000
 _NOTE_LENGTH: Final = 200
 
 
@@ -31,21 +31,6 @@ class Plan:
     interval_ns: int
     timeout_ns: int
     rate: float
-
-
-@dataclass(slots=True)
-class Traced:
-    """A router, what it has told, and the round trips to it."""
-
-    asked: AskedRouter
-    facts: Facts = field(default_factory=Facts)
-    told: Told | None = None  # of its surroundings, by these facts
-    trips: RoundTrips = field(default_factory=RoundTrips)
-    pages: list[Row] = field(default_factory=list)  # of links, until all are there
-    cut: bool = False  # it has more links than were asked for
-    note: str = ""  # what was wrong with one of its answers
-    returned: str = ""  # why requests come back, until one is answered
-    denied: bool = False
 
 
 class Trace:
@@ -63,7 +48,7 @@ class Trace:
         self._first = Traced(AskedRouter("local", schema.LOCAL, flavour, guessed=True))
         self._asking = Asking(plan.rate)
         self._open: dict[tuple[str, str], int] = {}  # questions on their way, since when
-        self._next_round_ns = self._looked_ns = self._sent_ns = 0
+        self._next_round_ns = self._looked_ns = self._found_ns = 0
         self._changed = False
         self._question(self._first, schema.ROUTER)
 
@@ -137,7 +122,9 @@ class Trace:
                 text = f"no answer to management within {plan.timeout_ns / 1e9:g}s"
                 self.failure = BadReply("timeout", text)
             return
-        if self._changed:
+        # While much is being told it is not looked for anew at each reply: that takes as long as the way is.
+        if self._changed and not (self._asking.questions_due and now_ns - self._found_ns < _FIND_NS):
+            self._found_ns = now_ns
             self._find(self.local)
         if self.began_ns is None and not self._looks_for_the_way(now_ns):
             self.began_ns = self._next_round_ns = self._looked_ns = now_ns
@@ -205,7 +192,6 @@ class Trace:
         return self.routers.get(asked.router or "", self._first)
 
     def _use(self, traced: Traced, request: Request, body: object) -> None:
-        facts = traced.facts
         if isinstance(request, Read):
             row = body if isinstance(body, dict) else {}
             shaped = {"attributeNames": [*row], "results": [[*row.values()]]}
@@ -216,20 +202,12 @@ class Trace:
         page = parse(request.entity, body, named=request.named)
         if request.entity is schema.ROUTER:
             self._identified(page.rows)
-        elif request.entity is schema.NODE:
-            facts.nodes = page.rows
-        elif request.entity is schema.CONNECTION:
-            facts.connections = page.rows
+            return
+        following = traced.take_in(request, page, self.plan.address)
+        if following:
+            self._question(traced, schema.LINK, following)
         else:
-            traced.pages = (traced.pages if request.offset else []) + page.rows
-            more = page.came >= schema.PAGE
-            traced.cut = more and request.offset >= (MAX_LINK_PAGES - 1) * schema.PAGE
-            if more and not traced.cut:
-                self._question(traced, schema.LINK, request.offset + page.came)
-                return
-            facts.tell_links(traced.pages, self.plan.address, traced.asked.flavour)
-            traced.pages = []
-        self._has_told(traced)
+            self._has_told(traced)
 
     def _tell_address(self, traced: Traced, row: Row | None) -> None:
         if row != traced.facts.address:
@@ -237,7 +215,7 @@ class Trace:
             self._has_told(traced)
 
     def _has_told(self, traced: Traced) -> None:
-        traced.told = traced.facts.told(self.plan.address, traced.asked.flavour)
+        traced.find_told(self.plan.address)
         self._changed = True
 
     def _identified(self, rows: list[Row]) -> None:

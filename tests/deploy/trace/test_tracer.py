@@ -217,3 +217,13 @@ def test_an_unknown_type_means_the_other_flavour() -> None:
     played = Played(script, "closest/p2").play()
     assert [*played.rows()] == ["SK.A", "SK.B", "SK.C"]
     assert played.findings() == []
+
+
+def test_stopped_while_it_looks_for_the_way() -> None:
+    """Nothing is said of receivers that were not looked for yet."""
+    played = Played(Replay("qdrouterd"), "closest/p2")
+    for _ in played.steps():
+        if played.trace.local is not None:
+            break
+    assert played.trace.began_ns is None
+    assert played.findings() == []

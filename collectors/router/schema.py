@@ -172,7 +172,7 @@ ONE_ADDRESS: Final = Entity(
         distribution       distribution    text
         inProcess          in_process      number
         subscriberCount    local           number
-        remoteHostRouters  remote_routers  texts
+        remoteHostRouters  hosts           texts
         """
     ),
 )

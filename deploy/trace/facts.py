@@ -59,7 +59,7 @@ class Facts:
             },
             up=_names(self._up()),
             edges=_names(edge for edge in self._edges() if self._is_wanted(edge, address, flavour)),
-            hosts=_names((row["remote_routers"] or ()) if row else ()),
+            hosts=_names((row["hosts"] or ()) if row else ()),
             receivers=row is not None and self._has_receivers(row, address, flavour),
         )
 

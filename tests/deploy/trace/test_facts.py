@@ -25,7 +25,7 @@ def facts(flavour: FlavourName, router: str, address: str | None) -> Facts:
             found.address = {
                 "local": rows[key]["subscriberCount"],
                 "in_process": rows[key]["inProcess"],
-                "remote_routers": rows[key]["remoteHostRouters"],
+                "hosts": rows[key]["remoteHostRouters"],
             }
     found.tell_links(snapshot.rows("link"), address, FLAVOURS[flavour])
     return found

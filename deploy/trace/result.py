@@ -28,8 +28,11 @@ def findings(trace: Trace, found: list[Row]) -> list[str]:
     """Return what is wrong with the way; nothing if it is whole and every router on it answers."""
     plan, texts = trace.plan, []
     if plan.address is not None and trace.began_ns is not None and not trace.route.targets:
+        lost = any(row["role"] == "left" for row in found)
         texts.append(
-            f"nobody receives from {plan.address}, as far as {trace.local} knows"
+            f"{trace.local} no longer knows of anybody who receives from {plan.address}"
+            if lost
+            else f"nobody receives from {plan.address}, as far as {trace.local} knows"
             " (what is link-routed has no address of its own)"
         )
     texts += [f"{trace.local} has no way to {router}" for router in trace.route.no_way]
@@ -60,7 +63,7 @@ def remarks(trace: Trace, found: list[Row]) -> list[str]:
     texts += [f"{row['router']} said: {row['note']}" for row in found if row["note"]]
     left = [row["router"] for row in found if row["role"] == "left"]
     if left:
-        texts.append(f"the way has changed: {', '.join(left)} was on it before")
+        texts.append(f"the way has changed; on it before: {', '.join(left)}")
     if trace.route.left_out:
         texts.append(f"{trace.route.left_out} routers left out: {route.MAX_ROUTERS} are asked at the most")
     return texts

@@ -227,3 +227,31 @@ def test_stopped_while_it_looks_for_the_way() -> None:
             break
     assert played.trace.began_ns is None
     assert played.findings() == []
+
+
+def test_a_way_that_is_lost() -> None:
+    """The first router forgets the receivers: what was on the way is measured on, and shown as left."""
+    replay = Replay("qdrouterd")
+    played = Played(replay, "closest/p2", rounds=9)
+    for now_ns in played.steps():
+        if now_ns > 7 * SECOND and "QDR.C" not in replay.silent:
+            replay.silent = {"QDR.B", "QDR.C"}
+            for entity, key in (("router.address", "identity"), ("router.node", "id")):
+                rows = replay.rows("QDR.A", entity)
+                replay.replace(
+                    "QDR.A",
+                    entity,
+                    [row for row in rows if row[key] not in {"M0closest/p2", "QDR.B", "QDR.C"}],
+                )
+    found = played.rows()
+    assert [(name, row["role"]) for name, row in found.items()] == [
+        ("QDR.A", "here"),
+        ("QDR.B", "left"),
+        ("QDR.C", "left"),
+    ]
+    assert {row["sent"] for row in found.values()} == {9}
+    assert played.findings() == [
+        "QDR.A no longer knows of anybody who receives from closest/p2",
+        "QDR.B does not answer",
+        "QDR.C does not answer",
+    ]

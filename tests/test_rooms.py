@@ -56,6 +56,7 @@ _MAY_IMPORT = {
     "deploy/ping": "errors",
     "deploy/live_check": "errors logs",
     "deploy/status": "errors options",
+    "deploy/trace": "",
     "deploy/report": "errors marks",
     "deploy/parts": "errors jvm marks ping signals",
     "deploy/spark_submit": "errors jvm parts",
@@ -67,7 +68,7 @@ _MAY_IMPORT = {
     "deploy/demo": "actions embedded errors jvm lab signals topology",
     "deploy/commands": (
         "actions demo errors lab live_check logs marks options parts ping report signals spark_submit status"
-        " topology"
+        " topology trace"
     ),
     "deploy/cli": "commands logs",
     "deploy/__main__": "cli",

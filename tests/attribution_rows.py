@@ -29,7 +29,7 @@ def hop(name: str = "C → receiver", said: int = 211, **fields: Any) -> Hop:
         "delay_ns": 0,
         "evidence": [f"droppedPresettled of {name} rose by {said}"],
     }
-    row: Hop = made | fields  # type: ignore[assignment] -- the fields are those of a hop
+    row: Hop = made | fields  # type: ignore[assignment]  # the fields are those of a hop
     return row
 
 
@@ -82,7 +82,7 @@ def episode(path: str = "east-west", number: int = 0, **fields: Any) -> Attribut
         "slow": None,
         "sentence": "214 of 500 lost 22:13:20-25: 211 dropped at C → receiver, 3 unexplained",
     }
-    row: AttributionRow = made | fields  # type: ignore[assignment] -- the fields are those of a row
+    row: AttributionRow = made | fields  # type: ignore[assignment]  # the fields are those of a row
     return row
 
 

@@ -94,6 +94,7 @@ _SECTIONS: Final[dict[str, tuple[tuple[str, Kind, tuple[str, ...], str], ...]]] 
         ("path_unexplained_messages_total", "counter", (*_P, "class"), "Messages lost or refused that no hop explains, when an episode is first final."),
         ("path_reexplained_messages_total", "counter", (*_P, "class", "hop", "cause", "direction"), "What later revisions of final episodes changed: explained plus added less removed is what is said now; cause unexplained, with no hop, is of the messages that no hop explains."),
         ("path_delay_explained_seconds", "gauge", (*_P, "hop", "cause"), "Of the newest slow episode while it is open, the delay that a hop explains; not there otherwise."),
+        ("path_route_messages", "gauge", (*_P, "place", "hop", "flow"), "Messages into and out of each stop of the route in the newest episode with lost or refused messages, by place along the route; as long as path_blamed_hop."),
         ("path_blamed_hop", "gauge", (*_P, "hop", "cause"), "Messages said of the first hop of the newest episode with lost or refused messages, one series for a path, until ten minutes after the episode's end; for the texts of alerts."),
     ),
     "probes": (

@@ -15,7 +15,7 @@ from collectors.contract.attribution_rows import AttributionRow, Hop
 
 Result = Literal["used", "repeat", "old"]
 MOST_EPISODES: Final = 20
-MOST_BYTES: Final = 256 << 10  # of a path's rows; one row is kept whatever its size
+MOST_BYTES: Final = 512 << 10  # of a path's rows; one row is kept whatever its size
 KEEP_NS: Final = 24 * 3_600 * 10**9
 SHOWN_NS: Final = 600 * 10**9  # an episode is of now for so long after its end
 MOST_HOPS: Final = 64  # hops and causes of a path that have counters of their own
@@ -23,6 +23,7 @@ OTHER: Final = "_other"
 UNEXPLAINED: Final = "unexplained"
 CLASSES: Final = ("lost", "refused")
 _DELAYS: Final = 16  # of an episode, as series
+_STOPS: Final = 24  # of its route, the same
 _EACH: Final = 1_024  # bytes that an episode takes beside its row
 
 
@@ -52,6 +53,7 @@ class Where(NamedTuple):
     open: bool
     missing: int  # lost, refused and suspect
     delays: tuple[tuple[str, str, int], ...]  # hop, cause, ns
+    route: tuple[tuple[str, int | None, int | None], ...]  # hop, in, out
 
 
 @dataclass(slots=True)
@@ -114,7 +116,7 @@ class Episodes:
 
     def size(self) -> int:
         """Return about how many bytes the rows take."""
-        return sum(len(episode.row) + _EACH for episode in self.kept.values())
+        return sum(2 * len(episode.row) + _EACH for episode in self.kept.values())
 
     def counted_keys(self) -> set[Key]:
         """Return what has counters of its own."""
@@ -163,7 +165,7 @@ class Episodes:
 
 def weight(row: AttributionRow) -> int:
     """Return about how many bytes a row takes here."""
-    return len(attribution_rows.encode(row)) + _EACH
+    return 2 * len(attribution_rows.encode(row)) + _EACH
 
 
 def made(row: AttributionRow) -> Episode:
@@ -196,6 +198,7 @@ def _where(row: AttributionRow) -> Where:
         open=row["open"],
         missing=row["lost"] + row["refused"] + row["suspect"],
         delays=tuple(delays[:_DELAYS]) if row["kind"] == "slow" else (),
+        route=tuple((stop["hop"], stop["into"], stop["out"]) for stop in row["route"][:_STOPS]),
     )
 
 

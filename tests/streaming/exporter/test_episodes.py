@@ -125,23 +125,33 @@ def test_episodes_are_forgotten_after_a_day(made: Made) -> None:
 def test_memory_of_rows_is_bounded(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     """A path keeps its newest ones; what no room is left for at all is refused and counted."""
     thick = [hop(said=211, evidence=["x" * 500] * 16)]
-    monkeypatch.setattr(episodes, "MOST_BYTES", 30_000)
+    monkeypatch.setattr(episodes, "MOST_BYTES", 50_000)
     feed(made, *(episode(number=number, hops=thick) for number in range(6)))
     assert len(made.exporter.paths["east-west"].episodes.kept) == 2
-    monkeypatch.setattr(made.exporter.episodes_memory, "_most_bytes", 20_000)
+    monkeypatch.setattr(made.exporter.episodes_memory, "_most_bytes", 50_000)
     feed(made, episode("guest", hops=thick))
     assert rows_read(made, "full") == 1
-    assert made.exporter.episodes_memory.used_bytes < 30_000
+    assert made.exporter.episodes_memory.used_bytes < 50_000
 
 
 def test_the_blamed_hop_of_an_episode_of_now(made: Made) -> None:
     """One series for a path: the first hop of its newest episode, until ten minutes after the end."""
     feed(made, episode(number=1, hops=[hop("B", 5)]), episode(number=2), slow(number=3))
     assert made.values("path_blamed_hop") == {'hop="C → receiver",cause="dropped"': 211}
+    assert made.values("path_route_messages") == {
+        'place="01",hop="east → A",flow="in"': 500,
+        'place="01",hop="east → A",flow="out"': 500,
+        'place="02",hop="A",flow="in"': 500,
+        'place="02",hop="A",flow="out"': 500,
+        'place="03",hop="A → C",flow="in"': 500,
+        'place="03",hop="A → C",flow="out"': 500,
+        'place="04",hop="C → receiver",flow="in"': 500,
+        'place="04",hop="C → receiver",flow="out"': 289,
+    }
     made.now_ns = START + 3 * LENGTH + 600 * SECOND
     assert len(made.values("path_blamed_hop")) == 1
     made.now_ns += 1
-    assert made.values("path_blamed_hop") == {}
+    assert made.values("path_blamed_hop") == made.values("path_route_messages") == {}
 
 
 def test_delay_is_told_while_it_goes_on(made: Made) -> None:

@@ -30,7 +30,7 @@ function whichHop({ name, where }) {
     ["what", where.sentence],
     ["from", moment(where.from_seconds)],
     ["hop", where.hop || "not known"],
-    ["cause", where.cause.replace("_", " ") || "not known"],
+    ["cause", where.cause ? element("a", { href: `runbook#${where.cause}` }, where.cause) : "not known"],
     exact("where-said", "explained by it", where.said),
     ["sure", where.exact ? "exact" : where.final ? "final, within bounds" : "first suspect"],
     ["all hops", `inflight why ${name}`],

@@ -284,7 +284,7 @@ def _matrix() -> Any:
 
 def _backlog() -> Any:
     panel = style.bar_gauge_panel(
-        "Backlog by hop",
+        "Backlog by hop, the largest",
         "Where messages wait now: to go out over links between routers, to receivers, and in queues; the"
         " eight largest. On the way to a hop that takes nothing they pile up before it.",
         "short",

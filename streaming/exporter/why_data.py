@@ -10,8 +10,8 @@ from streaming.exporter.core import Exporter
 
 VERSION: Final = 1
 MOST_NEAR: Final = 5
-_COMPARED: Final = 2_000  # names
-_CHARACTERS: Final = 120  # of each name
+_COMPARED: Final = 500  # names
+_CHARACTERS: Final = 64  # of each name
 
 Json = dict[str, Any]
 
@@ -20,8 +20,10 @@ def why(exporter: Exporter, name: str) -> Json:
     """Return the rows of a path, the newest first; of a path that is not known the names that are near."""
     with exporter.lock:
         path = exporter.paths.get(name)
-        if path is None:
-            return {"v": VERSION, "path": name[:1_024], "known": False, "near": near(name, exporter.paths)}
+        names = [] if path else list(exporter.paths)
+    if path is None:  # comparing many names takes a while
+        return {"v": VERSION, "path": name[:1_024], "known": False, "near": near(name, names)}
+    with exporter.lock:
         exporter.forget_episodes()
         window = path.window
         return {

@@ -128,14 +128,16 @@ def _rows(row: AttributionRow) -> Iterator[_Line]:
 
 
 def _of_hop(hop: Hop, into: str, out: str) -> _Line:
-    known = "exact" if hop["exact"] else f"from {hop['lower']:,} to {hop['upper']:,}"
-    if hop["lower"] == hop["upper"] and not hop["exact"]:
-        known = ""
-    of = "" if hop["of"] == "lost" else hop["of"]
-    about = [of, known, "also of other traffic" if hop["shared"] else ""]
-    first = ", ".join(filter(None, about))
-    sum_ = _delay(hop["delay_ns"]) if hop["cause"] == "slow" else _sum(hop["said"])
-    return _Line(hop["hop"], into, out, sum_, hop["cause"], [*filter(None, [first]), *hop["evidence"]])
+    shared = ["also of other traffic"] if hop["shared"] else []
+    if hop["cause"] == "slow":
+        return _Line(
+            hop["hop"], into, out, _delay(hop["delay_ns"]), hop["cause"], [*shared, *hop["evidence"]]
+        )
+    of = [] if hop["of"] == "lost" else [hop["of"]]
+    bounds = [] if hop["lower"] == hop["upper"] else [f"from {hop['lower']:,} to {hop['upper']:,}"]
+    about = ", ".join([*of, *(["exact"] if hop["exact"] else bounds), *shared])
+    evidence = [*filter(None, [about]), *hop["evidence"]]
+    return _Line(hop["hop"], into, out, _sum(hop["said"]), hop["cause"], evidence)
 
 
 def _marked(mark: str, said: str) -> list[str]:

@@ -129,7 +129,7 @@ def _rows(row: AttributionRow) -> Iterator[_Line]:
 
 def _of_hop(hop: Hop, into: str, out: str) -> _Line:
     shared = ["also of other traffic"] if hop["shared"] else []
-    if hop["cause"] == "slow":
+    if hop["delay_ns"] or hop["cause"] == "slow":
         return _Line(
             hop["hop"], into, out, _delay(hop["delay_ns"]), hop["cause"], [*shared, *hop["evidence"]]
         )

@@ -23,4 +23,5 @@ SUMMARIES: Final = {
     "top": "Watch paths, routers and queues in a terminal.",
     "topology": "Draw up a network: configuration, monitor and picture from one file.",
     "trace": "Show the way of messages, and how fast each router on it answers.",
+    "why": "Tell which hop loses or delays the messages of a path.",
 }

@@ -43,7 +43,16 @@ PARTS: Final = (
     ),
     PartRights(
         "export",
-        {"Read": (topics.WINDOWS, topics.LIVE, topics.EVENTS, topics.ROUTER, topics.BROKER)},
+        {
+            "Read": (
+                topics.WINDOWS,
+                topics.LIVE,
+                topics.ATTRIBUTION,
+                topics.EVENTS,
+                topics.ROUTER,
+                topics.BROKER,
+            )
+        },
     ),
     PartRights("event", {"Write": (topics.EVENTS,)}),
 )

@@ -22,5 +22,5 @@ writes inflight-probe   samples
 writes inflight-collect router broker
 reads  inflight-stream  samples
 writes inflight-stream  windows live dead-letters
-reads  inflight-export  windows live events router broker
+reads  inflight-export  windows live attribution events router broker
 writes inflight-event   events

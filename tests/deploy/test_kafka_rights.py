@@ -27,7 +27,17 @@ from kafka.admin import (
 )
 
 from collectors.config.model import Config
-from collectors.contract.topics import BROKER, DEAD_LETTERS, EVENTS, LIVE, ROUTER, SAMPLES, SETTINGS, WINDOWS
+from collectors.contract.topics import (
+    ATTRIBUTION,
+    BROKER,
+    DEAD_LETTERS,
+    EVENTS,
+    LIVE,
+    ROUTER,
+    SAMPLES,
+    SETTINGS,
+    WINDOWS,
+)
 from collectors.kafka.sink import KafkaSink
 from collectors.kafka.spool import Spool
 from deploy.live_check.kafka import check_kafka
@@ -291,7 +301,7 @@ def test_the_exporter_reads_all_its_topics(fenced: Kafka, security: Security, tm
     from streaming.exporter.state_file import StateFile  # noqa: PLC0415 -- the same
 
     producer = KafkaProducer(bootstrap_servers=fenced.bootstrap)
-    for topic in (WINDOWS, LIVE, EVENTS, ROUTER, BROKER):
+    for topic in (WINDOWS, LIVE, ATTRIBUTION, EVENTS, ROUTER, BROKER):
         producer.send(topic.name(PREFIX), key=b"k", value=b"nonsense")
     producer.close()
     settings = config(fenced, security, USERS["export"])

@@ -46,7 +46,7 @@ class Groups:
         self._newest_ns: dict[str, int] = {}
         self._touched: set[str] = set()
         self._begun_anew: list[BegunAnew] = []
-        for group in self._configured:
+        for group in sorted(self._configured):
             self._begin(group)
 
     def feed_window(self, row: WindowRow, at_ns: int) -> None:

@@ -24,9 +24,7 @@ from streaming.shard.outputs import NEWEST, Input, dead_letter
 _log: Final = logging.getLogger("inflight.stream")
 
 COLUMNS: Final = ("all", "topic", "partition", "offset", "appended_ms", "key", "value")
-LOG_BATCHES: Final = (
-    24  # from one snapshot to the next: encoding all that is known takes long
-)
+LOG_BATCHES: Final = 24  # from one snapshot to the next: encoding all that is known takes long
 LOG_BYTES: Final = 32 << 20  # they are taken in again at a restart
 _MS: Final = 1_000_000
 _ALLOCATIONS: Final = 100_000  # from one search for garbage to the next: nearly all objects stay
@@ -89,9 +87,15 @@ class AttributionProcessor(StatefulProcessor):
     """A batch reads the mark only; it stores what it used, and now and then a snapshot in place of that."""
 
     def __init__(
-        self, places: Mapping[str, Place], prefix: str, checkpoint: str, make: Make = Attribution
+        self,
+        places: Mapping[str, Place],
+        prefix: str,
+        checkpoint: str,
+        make: Make = Attribution,
+        log_batches: int = LOG_BATCHES,
     ) -> None:
         self._places, self._prefix, self._checkpoint, self._make = places, prefix, checkpoint, make
+        self._log_batches = log_batches
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         gc.set_threshold(_ALLOCATIONS)
@@ -150,7 +154,7 @@ class AttributionProcessor(StatefulProcessor):
         return kept
 
     def _store(self, kept: _Kept, used: bytes) -> None:
-        if kept.logged < LOG_BATCHES and kept.log_bytes + len(used) <= LOG_BYTES:
+        if kept.logged < self._log_batches and kept.log_bytes + len(used) <= LOG_BYTES:
             self._log.updateValue((kept.logged,), (used,))
             kept.logged += 1
             kept.log_bytes += len(used)

@@ -17,7 +17,7 @@ from streaming.attribution.engine import Attribution
 from streaming.attribution.groups import Make
 from streaming.attribution.intake import REASONS, TOPICS
 from streaming.spark.accounting_query import with_counts
-from streaming.spark.attribution_processor import COLUMNS, AttributionProcessor
+from streaming.spark.attribution_processor import COLUMNS, LOG_BATCHES, AttributionProcessor
 from streaming.spark.processor import OUTPUT_SCHEMA
 from streaming.spark.query import Query, Topics
 from streaming.spark.settings import JobSettings
@@ -36,14 +36,16 @@ _START: Final = {
 }
 
 
-def attribution_query(settings: JobSettings, make: Make = Attribution) -> Query:
+def attribution_query(
+    settings: JobSettings, make: Make = Attribution, log_batches: int = LOG_BATCHES
+) -> Query:
     """Returns the query; it is one source of five topics, so that a batch is bounded in all."""
     reads = tuple(topic.name(settings.prefix) for topic in TOPICS)
     records = _LEAST_RECORDS + _RECORDS_A_PATH * len(settings.places)
 
     def build(topics: Topics) -> DataStreamWriter:
         source = topics.read(**_START, subscribe=",".join(reads), maxOffsetsPerTrigger=records)
-        return topics.write(results(source, settings, make))
+        return topics.write(_results(source, settings, make, log_batches))
 
     return Query(
         name=NAME,
@@ -55,7 +57,7 @@ def attribution_query(settings: JobSettings, make: Make = Attribution) -> Query:
     )
 
 
-def results(source: DataFrame, settings: JobSettings, make: Make) -> DataFrame:
+def _results(source: DataFrame, settings: JobSettings, make: Make, log_batches: int) -> DataFrame:
     """Returns rows for Kafka's sink: one output, so that rows and state advance together."""
     together = (
         source.coalesce(1)
@@ -63,7 +65,9 @@ def results(source: DataFrame, settings: JobSettings, make: Make) -> DataFrame:
         .withColumn("appended_ms", sql.unix_millis(sql.col("timestamp")))
         .select(*COLUMNS)
     )
-    processor = AttributionProcessor(dict(settings.places), settings.prefix, settings.checkpoint, make)
+    processor = AttributionProcessor(
+        dict(settings.places), settings.prefix, settings.checkpoint, make, log_batches
+    )
     computed = together.groupBy("all").transformWithStateInPandas(
         processor, outputStructType=OUTPUT_SCHEMA, outputMode="Append", timeMode="None"
     )

@@ -39,9 +39,7 @@ class JobSettings:
     checkpoint: str
     default_rules: Rules
     rules: Mapping[str, Rules] = field(default_factory=dict)  # by path
-    places: Mapping[str, Place] = field(
-        default_factory=dict
-    )  # the same; older settings have none
+    places: Mapping[str, Place] = field(default_factory=dict)  # the same; older settings have none
     archive: str | None = None
     lanes: int | None = None
     suited_lanes: int = 1  # of a new checkpoint, where `lanes` is None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from collectors.config import paths
+from collectors.contract.untrusted_text import matches
 
 if TYPE_CHECKING:  # Spark's workers have no pydantic
     from collectors.config.model import Config
@@ -28,6 +29,7 @@ class Place:
     settle_ns: int = 10_000_000_000
     interval_ns: int = 10_000_000_000  # between polls, the longest on the way
     marking_ns: int = 0  # how long a colour is sent; 0: the path is not marked
+    slow_ns: int = 0  # the least bound of its objectives; 0: it has none
 
     @property
     def sent_to(self) -> tuple[str, ...]:
@@ -63,8 +65,15 @@ def of_config(config: Config) -> dict[str, Place]:
             settle_ns=path.rules.settle_ns,
             interval_ns=max(intervals, default=0),
             marking_ns=path.marking_ns,
+            slow_ns=min(_latency_bounds(config, name, path.flow), default=0),
         )
     return found
+
+
+def _latency_bounds(config: Config, *names: str) -> Iterator[int]:
+    for slo in config.slos:
+        if slo.latency is not None and any(matches(name, slo.paths) for name in names):
+            yield slo.latency
 
 
 def groups_of(places: Mapping[str, Place]) -> dict[str, str]:

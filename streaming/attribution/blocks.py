@@ -1,0 +1,186 @@
+"""Sums that are exact while other messages flow: what addresses counted between two times at which they stood still.
+
+Of a marked path each block of a colour is such a time; of any other path, an episode between two rests. All
+that came in at a router went out again or was lost there, so neighbours' counters tell each hop's loss.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from streaming.attribution.candidate import ORDER, Candidate, hop_text
+from streaming.attribution.path_windows import Window
+from streaming.attribution.router_history import EGRESS, INGRESS, TRANSIT, RouterHistory
+from streaming.attribution.scene import RECEIVER, SENDER, Scene
+from streaming.attribution.series import Values
+from streaming.attribution.span import BOUND_NS
+
+_COLOURS: Final = 2
+_MERGED: Final = 3  # blocks of a colour that are taken together where something still waited between two
+
+
+class _Block(NamedTuple):
+    """A time of an address: it stood still from `open_ns` to before, and from after to `close_ns`."""
+
+    address: str
+    open_ns: int
+    from_ns: int
+    to_ns: int
+    close_ns: int
+
+
+Exact = dict[tuple[str, str, str], int]  # by kind, at and to of a hop: lost there
+
+
+def losses(scene: Scene) -> Exact | None:
+    """Return what each hop of the way lost of the episode, exactly; None where that cannot be told."""
+    place = scene.place
+    if place.via is not None or place.multicast or not scene.span.sure or not scene.route.line:
+        return None
+    if not place.marking_ns:
+        span = scene.span
+        rest = _Block(place.address, 0, span.from_ns, span.to_ns, 1 << 62)
+        return _of_block(scene, rest, [(span.sent_from_ns, span.sent_to_ns)])
+    found: Exact = {}
+    for colour in range(_COLOURS):
+        of_colour = _of_colour(scene, colour)
+        if of_colour is None:
+            return None
+        for hop, count in of_colour.items():
+            found[hop] = found.get(hop, 0) + count
+    return found
+
+
+def _of_colour(scene: Scene, colour: int) -> Exact | None:
+    """Add up a colour's blocks that have windows of the episode, merged where they alone do not agree."""
+    length = scene.place.marking_ns
+    first, last = scene.span.sent_from_ns // length, (scene.span.sent_to_ns - 1) // length
+    numbers = [number for number in range(first, last + 1) if number % _COLOURS == colour]
+    found: Exact = {}
+    while numbers:
+        for many in range(1, min(_MERGED, len(numbers)) + 1):
+            taken = numbers[:many]
+            block = _Block(
+                scene.place.sent_to[colour],
+                (taken[0] - 1) * length + BOUND_NS,
+                taken[0] * length - BOUND_NS,
+                (taken[-1] + 1) * length + BOUND_NS,
+                (taken[-1] + 2) * length - BOUND_NS,
+            )
+            sums = _of_block(scene, block, [(number * length, (number + 1) * length) for number in taken])
+            if sums is not None:
+                break
+        else:
+            return None
+        for hop, count in sums.items():
+            found[hop] = found.get(hop, 0) + count
+        numbers = numbers[many:]
+    return found
+
+
+def _of_block(scene: Scene, block: _Block, sent: list[tuple[int, int]]) -> Exact | None:
+    windows = _windows(scene, sent)
+    if windows is None:
+        return None
+    rises: dict[str, Values] = {}
+    for router in scene.route.stops:
+        history = scene.network.routers.get(router)
+        rise = _rise(history, block) if history else None
+        if rise is None or (history and _waits(scene, history, block)):
+            return None
+        rises[router] = rise
+    found = _balance(scene, rises, windows)
+    missing = sum(window.missing for window in windows)
+    if any(count < 0 for count in found.values()) or sum(found.values()) != missing:
+        return None
+    return {hop: count for hop, count in found.items() if count}
+
+
+def _windows(scene: Scene, sent: list[tuple[int, int]]) -> list[Window] | None:
+    """Return all windows of the block; None where one is not known, in doubt, or another episode's."""
+    found: list[Window] = []
+    for from_ns, to_ns in sent:
+        windows = scene.span.path.between(from_ns, to_ns)
+        if windows is None:
+            return None
+        found += windows
+    ours = {id(scene.span.path.windows[start]) for start in scene.span.starts}
+    lost, refused = (any(getattr(window, of) for window in found) for of in ("lost", "refused"))
+    for window in found:
+        if window.unsure or window.unobserved or window.beside or (window.missing and id(window) not in ours):
+            return None
+    return None if lost and refused else found
+
+
+def _rise(history: RouterHistory, block: _Block) -> Values | None:
+    """Return how much the address's counters rose in the block at one router, over all phases."""
+    total: Values | None = None
+    for row in history.of_address(block.address):
+        before = row.series.standing(block.open_ns, block.from_ns, polls=1)
+        after = row.series.standing(block.to_ns, block.close_ns, polls=2)
+        if before is None or after is None or not row.series.unbroken(block.from_ns, block.close_ns):
+            return None
+        rise = tuple(new - old for new, old in zip(after, before, strict=True))
+        total = rise if total is None else tuple(a + b for a, b in zip(total, rise, strict=True))
+    return total
+
+
+def _waits(scene: Scene, history: RouterHistory, block: _Block) -> bool:
+    """Return whether something still waited behind this router when the block was over."""
+    nexts = {other for one, other in scene.route.links if one == history.router}
+    return any(
+        block.to_ns <= link.waited_ns <= block.close_ns
+        for link in history.links.values()
+        if link.direction == "out" and (link.address == block.address or link.peer in nexts)
+    )
+
+
+def _balance(scene: Scene, rises: dict[str, Values], windows: list[Window]) -> Exact:
+    """Return what came in and did not go on, by hop along a line of routers."""
+    sent = sum(window.sent for window in windows)
+    missing = sum(window.missing for window in windows)
+    source = scene.route.sources[0]
+    first = rises[source]
+    passed = first[TRANSIT] + first[EGRESS]
+    found: Exact = {
+        ("end", SENDER, source): sent - first[INGRESS],
+        ("router", source, ""): first[INGRESS] - passed,
+    }
+    for one, other in scene.route.links:
+        arrived = rises[other][TRANSIT] + rises[other][EGRESS] - rises[other][INGRESS]
+        found["link", one, other] = rises[one][TRANSIT] - arrived
+    target = scene.route.targets[0] if scene.route.targets else scene.route.stops[-1]
+    found["end", target, RECEIVER] = sum(rise[EGRESS] for rise in rises.values()) - (sent - missing)
+    return found
+
+
+def sharpened(found: list[Candidate], exact: Exact, of: str) -> list[Candidate]:
+    """Return the candidates with these sums as their bounds; a hop that none names is told without a cause seen."""
+    left = dict(exact)
+    sharp: list[Candidate] = []
+    for one in sorted(found, key=lambda one: ORDER[one.how]):
+        key = (one.kind, one.at, one.to)
+        count = left.pop(key, None)
+        if count is not None:
+            evidence = [*one.evidence, _said(key, count)]
+            sharp.append(
+                replace(
+                    one, lower=count, upper=count, how="counted", exact=True, shared=False, evidence=evidence
+                )
+            )
+    for key, count in left.items():
+        kind, at, to = key
+        cause = ("no_route" if kind == "router" else "dropped") if of == "lost" else "released"
+        sharp.append(
+            Candidate(
+                *(kind, at, to, of, cause, count, count, "counted"),  # type: ignore[arg-type]
+                exact=True,
+                evidence=[_said(key, count)],
+            )
+        )
+    return sharp
+
+
+def _said(key: tuple[str, str, str], count: int) -> str:
+    return f"{count:,} more came to {hop_text(*key)} than went on, between two rests"  # type: ignore[arg-type]

@@ -1,0 +1,51 @@
+"""Weighs the candidates of one sum: bounds that hold together, and what is said of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from streaming.attribution.candidate import ORDER, Candidate
+
+
+@dataclass(slots=True)
+class Weighed:
+    """A candidate with its final bounds."""
+
+    candidate: Candidate
+    lower: int
+    upper: int
+    said: int
+
+    @property
+    def exact(self) -> bool:
+        return self.candidate.exact and self.lower == self.upper
+
+
+def weigh(candidates: list[Candidate], missing: int) -> list[Weighed]:
+    """Return those that explain something of what is missing, the first to blame first.
+
+    What is proven is said of each; what is left goes to those counted for this path alone, then to who was
+    absent, then to counters of all traffic.
+    """
+    found = [
+        Weighed(one, min(one.lower, missing), missing if one.upper is None else min(one.upper, missing), 0)
+        for one in candidates
+    ]
+    found = [one for one in found if one.upper > 0]
+    proven = sum(one.lower for one in found)
+    if proven > missing:  # they contradict each other, and so prove nothing
+        proven = 0
+        for one in found:
+            one.lower = 0
+    for one in found:
+        one.upper = min(one.upper, missing - (proven - one.lower))
+        one.said = one.lower
+    left = missing - proven
+    for one in sorted(found, key=lambda one: (ORDER[one.candidate.how], -one.candidate.weight, -one.upper)):
+        more = min(left, one.upper - one.said)
+        one.said += more
+        left -= more
+    return sorted(
+        (one for one in found if one.upper > 0),
+        key=lambda one: (-one.said, ORDER[one.candidate.how], -one.candidate.weight, -one.upper),
+    )

@@ -1,0 +1,44 @@
+"""A hop that may be to blame, before it is weighed against the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, Literal, get_args
+
+from collectors.contract.attribution_rows import Cause, Sum
+
+HopKind = Literal["router", "link", "end", "queue"]
+# How a hop is known, best first: counted for this path alone; by its absence; by a counter of all traffic.
+How = Literal["counted", "absent", "shared"]
+ORDER: Final[dict[How, int]] = {how: place for place, how in enumerate(get_args(How))}
+
+
+@dataclass(slots=True)
+class Candidate:
+    """`upper` None: nothing bounds it but what is missing. `ours` is what the hop counted, at most."""
+
+    kind: HopKind
+    at: str
+    to: str
+    of: Sum
+    cause: Cause
+    lower: int
+    upper: int | None
+    how: How
+    exact: bool = False
+    shared: bool = False
+    weight: int = 0  # of several that are known alike, the larger goes first
+    evidence: list[str] = field(default_factory=list)
+
+    @property
+    def hop(self) -> str:
+        return hop_text(self.kind, self.at, self.to)
+
+
+def hop_text(kind: HopKind, at: str, to: str) -> str:
+    """Return a hop as people read it."""
+    if kind == "router":
+        return at
+    if kind == "queue":
+        return f"{at}: {to}"
+    return f"{at} → {to}"

@@ -1,0 +1,128 @@
+"""The windows of one path, as its rows told them, and the ends that it has now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from collectors.contract.window_rows import LiveRow, WindowRow
+from streaming.attribution.normal import Normal
+
+MOST_WINDOWS: Final = 2_048
+MOST_ROUTES: Final = 64
+# Of what is slow: the first of these that a window gives. p95 is there from 20 messages on.
+PERCENTILES: Final = ("95", "90", "50")
+# Flags that make the sums doubtful, and not only incomplete.
+DOUBTFUL: Final = frozenset({"dead_letters", "ledger_incomplete", "members_missing", "unexpected"})
+
+
+@dataclass(slots=True)
+class Window:
+    """What a window's newest row told."""
+
+    revision: int
+    sent: int
+    lost: dict[str, int] = field(default_factory=dict)  # by accepted, presettled, unsettled
+    refused: dict[str, int] = field(default_factory=dict)  # by rejected, released, modified
+    lost_detached: int = 0
+    unobserved: int = 0
+    unsent: int = 0
+    beside: int = 0  # messages that hops may have counted, and that are not missing
+    unsure: bool = False  # its sums are doubtful
+    percentile: str = ""
+    slow_ns: int = 0
+
+    @property
+    def missing(self) -> int:
+        return sum(self.lost.values()) + sum(self.refused.values())
+
+
+@dataclass(slots=True)
+class PathWindows:
+    """Windows by their start. Windows of another length begin the path anew."""
+
+    mesh: str = ""
+    address: str = ""
+    presettled: bool = False
+    window_ns: int = 0
+    windows: dict[int, Window] = field(default_factory=dict)
+    first_ns: int = 0  # of the first window ever told
+    routes: dict[str, int] = field(default_factory=dict)  # when each was seen last
+    normal: Normal = field(default_factory=Normal)
+    learned_ns: int = 0  # windows until then are in `normal`, where they were
+    heard_ns: int = 0
+    live_at_ns: int = 0
+    suspect: int = 0
+    oldest_pending_ns: int = 0
+    sender_peers: list[str] = field(default_factory=list)
+    receiver_peers: list[str] = field(default_factory=list)
+
+    def take(self, row: WindowRow, now_ns: int) -> bool:
+        """Take in a row; returns whether it changed anything."""
+        if row["window_ns"] != self.window_ns:
+            self.windows.clear()
+            self.window_ns, self.first_ns = row["window_ns"], row["window_start_ns"]
+        self.mesh, self.address, self.presettled = row["mesh"], row["address"], row["presettled"]
+        start_ns = row["window_start_ns"]
+        known = self.windows.get(start_ns)
+        if known is not None and known.revision >= row["revision"]:
+            return False
+        self.heard_ns = max(self.heard_ns, now_ns)
+        self.first_ns = min(self.first_ns or start_ns, start_ns)
+        self.windows[start_ns] = _window(row)
+        for route in row["routes"]:
+            if route in self.routes or len(self.routes) < MOST_ROUTES:
+                self.routes[route] = max(start_ns, self.routes.get(route, 0))
+        if len(self.windows) > MOST_WINDOWS:
+            del self.windows[min(self.windows)]
+        return True
+
+    def take_live(self, row: LiveRow, now_ns: int) -> None:
+        """Take in a live row: what may be missing, and where the ends are attached."""
+        self.live_at_ns = row["at_ns"]
+        self.heard_ns = max(self.heard_ns, now_ns)
+        self.suspect = row["suspect"]
+        self.oldest_pending_ns = row["oldest_pending_ns"] or 0
+        if not self.window_ns:
+            self.window_ns = row["window_ns"]
+            self.mesh, self.address, self.presettled = row["mesh"], row["address"], row["presettled"]
+        peers: dict[str, list[str]] = {"sender": [], "receiver": []}
+        for end in row["ends"]:
+            if end["peer"] and end["peer"] not in peers[end["role"]]:
+                peers[end["role"]].append(end["peer"])
+        # An end that is detached is still of the router where it was.
+        self.sender_peers = peers["sender"] or self.sender_peers
+        self.receiver_peers = peers["receiver"] or self.receiver_peers
+
+    def between(self, from_ns: int, to_ns: int) -> list[Window] | None:
+        """Return the windows that meet this time; None where one of them is not known."""
+        length = self.window_ns
+        first = max(from_ns - from_ns % length, self.first_ns)
+        found = [self.windows.get(start) for start in range(first, to_ns, length)]
+        return None if None in found else [window for window in found if window is not None]
+
+    def forget(self, before_ns: int) -> None:
+        """Drop windows and ways of before this time."""
+        for start in [start for start in self.windows if start < before_ns]:
+            del self.windows[start]
+        for route in [route for route, seen_ns in self.routes.items() if seen_ns < before_ns]:
+            del self.routes[route]
+
+
+def _window(row: WindowRow) -> Window:
+    response = row["response"]
+    given = response["percentiles"] if response else {}
+    percentile = next((name for name in PERCENTILES if name in given), "")
+    return Window(
+        revision=row["revision"],
+        sent=row["sent"],
+        lost={reason: count for reason, count in row["lost"].items() if count},
+        refused={outcome: count for outcome, count in row["refused"].items() if count},
+        lost_detached=row["lost_detached"],
+        unobserved=row["classes"].get("unobserved", 0),
+        unsent=sum(row["unsent"].values()),
+        beside=row["received_though_refused"] + row["duplicate"] + row["unexpected"],
+        unsure=bool(row["foreign"] or DOUBTFUL.intersection(row["flags"])),
+        percentile=percentile,
+        slow_ns=given.get(percentile, 0),
+    )

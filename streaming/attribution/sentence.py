@@ -1,0 +1,101 @@
+"""The answer in one sentence, with its sum."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+
+from collectors.contract.attribution_rows import AttributionRow, Hop
+from streaming.attribution.causes import SAYS
+
+MOST_HOPS: Final = 3  # are named; the others are told as a sum
+_MS_NS: Final = 1_000_000
+
+
+def sentence(row: AttributionRow) -> str:
+    """Return what people read first: in alerts, on the page, above the table of `inflight why`."""
+    if row["merged_into"] is not None:
+        return f"part of the episode of {_clock(row['merged_into'])}"
+    if row["slow"] is not None:
+        return _slow(row)
+    missing = row["lost"] + row["refused"]
+    if not missing and not row["suspect"]:
+        return f"nothing is missing any more {_when(row)}"
+    if not missing:
+        named = _named(row["hops"], "late", row["suspect"])
+        named = named or "where is not known yet"
+        return f"{row['suspect']:,} missing for longer than usual {_when(row)}: {named}"
+    told = [
+        f"{row[of]:,}" + (f" of {row['sent']:,}" if n == 0 else "") + f" {of}"
+        for n, of in enumerate(_sums(row))
+    ]
+    parts = [
+        part
+        for of in _sums(row)
+        if (part := _named(row["hops"], of, row[of])) or row[f"unexplained_{of}"]  # type: ignore[literal-required]
+    ]
+    unexplained = row["unexplained_lost"] + row["unexplained_refused"]
+    named = "; ".join(part for part in parts if part)
+    if not named:
+        named = "where is not known"
+    elif unexplained:
+        named += f", {unexplained:,} unexplained"
+    return f"{' and '.join(told)} {_when(row)}: {named}"
+
+
+def _sums(row: AttributionRow) -> list[str]:
+    return [of for of in ("lost", "refused") if row[of]]  # type: ignore[literal-required]
+
+
+def _named(hops: list[Hop], of: str, missing: int) -> str:
+    shown = [hop for hop in hops if hop["of"] == of and (hop["said"] or of == "late")]
+    if not shown:
+        return ""
+    parts = [_hop(hop, missing) for hop in shown[:MOST_HOPS]]
+    rest = sum(hop["said"] for hop in shown[MOST_HOPS:])
+    return ", ".join([*parts, *([f"{rest:,} elsewhere"] if rest else [])])
+
+
+def _hop(hop: Hop, missing: int) -> str:
+    count = f"{hop['said']:,}" if hop["exact"] or hop["lower"] == hop["said"] else f"up to {hop['said']:,}"
+    if hop["said"] == missing and hop["lower"] == missing:
+        count = f"all {hop['said']:,}" if missing > 1 else "it"
+    if hop["cause"] == "gone":
+        return f"{count} gone with {hop['hop']}"
+    place = "in" if hop["kind"] == "queue" else "at"
+    return f"{count} {SAYS[hop['cause']]} {place} {hop['hop']}"
+
+
+def _slow(row: AttributionRow) -> str:
+    slow = row["slow"]
+    assert slow is not None  # noqa: S101 -- for mypy
+    told = f"p{slow['percentile']} {_ms(slow['normal_ns'])} → {_ms(slow['now_ns'])} {_when(row)}"
+    hops = [hop for hop in row["hops"] if hop["of"] == "late"]
+    if not hops:
+        return f"{told}: where is not known"
+    first = hops[0]
+    delay = f"{_ms(first['delay_ns'])} " if first["delay_ns"] else ""
+    why = f" ({first['evidence'][0]})" if first["evidence"] else ""
+    return f"{told}: {delay}{SAYS['waiting']} at {first['hop']}{why}"
+
+
+def _ms(ns: int) -> str:
+    if ns >= 10_000 * _MS_NS:
+        return f"{ns / 1e9:.0f} s"
+    return f"{ns / _MS_NS:,.3g} ms" if ns < 1_000 * _MS_NS else f"{ns / 1e9:.2g} s"
+
+
+def _when(row: AttributionRow) -> str:
+    if row["open"]:
+        return f"since {_clock(row['from_ns'])}"
+    return (
+        f"{_clock(row['from_ns'])}-{_clock(row['to_ns'])[-2:] if _same_minute(row) else _clock(row['to_ns'])}"
+    )
+
+
+def _same_minute(row: AttributionRow) -> bool:
+    return row["from_ns"] // 60_000_000_000 == row["to_ns"] // 60_000_000_000
+
+
+def _clock(ns: int) -> str:
+    return datetime.fromtimestamp(ns / 1e9, UTC).strftime("%H:%M:%S")

@@ -1,0 +1,82 @@
+"""Where messages wait: late, not lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from collectors.contract.attribution_rows import MOST_HOPS, Hop
+from streaming.attribution import losses
+from streaming.attribution.candidate import Candidate, hop_text
+from streaming.attribution.episodes import Episode
+from streaming.attribution.scene import RECEIVER, Scene
+
+
+def candidates(scene: Scene) -> list[Candidate]:
+    """Return hops for what is missing for longer than usual, and may still come."""
+    lost = [
+        replace(one, of="late", lower=0, exact=False)
+        for of in ("lost", "refused")
+        for one in losses.candidates(scene, of)  # type: ignore[arg-type]
+    ]
+    return [*waits(scene), *lost]
+
+
+def waits(scene: Scene) -> Iterator[Candidate]:
+    """Yield queues and links on which messages of the path, or of all traffic, wait now."""
+    place, network = scene.place, scene.network
+    broker = network.brokers.get(place.via or "")
+    queue = broker.queues.get(scene.route.queue) if broker else None
+    if queue is not None and queue.messages and place.via is not None:
+        consumers = "no consumer" if not queue.consumers else f"{queue.out_rate:,.0f}/s out"
+        text = f"{queue.messages:,} messages, {consumers}"
+        yield Candidate(
+            *("queue", place.via, scene.route.queue, "late", "waiting", 0, queue.messages, "counted"),
+            evidence=[text],
+        )
+    for router, link in network.ends((*place.sent_to, place.receive_address), "out"):
+        # What waits for the broker is told as the link to it.
+        if link.undelivered or (link.zero_credit_seconds and link.unsettled):
+            waits_here = link.undelivered + link.unsettled
+            credit = f", no credit for {link.zero_credit_seconds:,} s" if link.zero_credit_seconds else ""
+            yield Candidate(
+                *("end", router, RECEIVER if link.own else place.via or RECEIVER, "late", "waiting"),
+                lower=0,
+                upper=waits_here,
+                how="counted",
+                evidence=[f"{waits_here:,} wait on {router}'s link to {link.peer or 'the receiver'}{credit}"],
+            )
+    for one, other in scene.route.links:
+        links = network.between(one, other)
+        count = sum(link.undelivered + (link.unsettled if link.stuck_ns else 0) for link in links)
+        if count:
+            yield Candidate(
+                *("link", one, other, "late", "waiting", 0, count, "shared"),
+                shared=True,
+                evidence=[f"{count:,} wait on {one}'s links to {other}"],
+            )
+
+
+def slow_hops(episode: Episode, excess_ns: int) -> list[Hop]:
+    """Return the hops of a slow episode, the longest delay first; none explains more than there is."""
+    found: list[Hop] = []
+    for key, (text, delay_ns) in sorted(episode.delays.items(), key=lambda item: -item[1][1])[:MOST_HOPS]:
+        kind, at, to = key.split("\0")
+        found.append(
+            {
+                "hop": hop_text(kind, at, to)[:192],  # type: ignore[arg-type]
+                "kind": kind,  # type: ignore[typeddict-item]
+                "at": at[:192],
+                "to": to[:192],
+                "of": "late",
+                "cause": "waiting",
+                "lower": 0,
+                "upper": 0,
+                "said": 0,
+                "exact": False,
+                "shared": kind == "link",
+                "delay_ns": min(delay_ns, excess_ns) if delay_ns else excess_ns,
+                "evidence": [text[:512]],
+            }
+        )
+    return found

@@ -44,9 +44,9 @@ class CountingAttribution(Attribution):
         self.known["fed"].append(f"live {row['path']} {row['received']}")
 
     def feed_poll(self, topic: Topic, record: Telemetry) -> None:
-        if record.entity == "unknown":
-            raise ValueError("no such entity")
-        if record.entity == "failing":
+        if record.target == "unreadable":
+            raise ValueError("no such row")
+        if record.target == "failing":
             raise ZeroDivisionError("made by a test")
         self.known["fed"].append(f"{topic.suffix} {record.target}")
 
@@ -118,7 +118,7 @@ class Watched(Groups):
 
 def poll(mesh: str, target: str = "A", **fields: Any) -> Telemetry:
     record = Telemetry(
-        site="s", mesh=mesh, target=target, entity="router", at_ns=NOW, interval_ns=1, poll=1, rows=[]
+        site="s", mesh=mesh, target=target, entity="node", at_ns=NOW, interval_ns=1, poll=1, rows=[]
     )
     return replace(record, **fields)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -9,12 +10,21 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from collectors.contract import attribution_rows, events, telemetry, window_rows
+from collectors.contract.path_telemetry import PATH_ADDRESS, PATH_LINK
 from collectors.contract.telemetry import BadTelemetry
 from collectors.contract.topics import BROKER, EVENTS, LIVE, MAX_BATCH_BYTES, ROUTER, WINDOWS, Topic
 from streaming.attribution.groups import BegunAnew, FullError, Groups
 
 TOPICS: Final = (WINDOWS, LIVE, ROUTER, BROKER, EVENTS)  # kept records tell a topic by its place here
 _BY_SUFFIX: Final = {topic.suffix: topic for topic in TOPICS}
+
+# The entities that histories are made of, beside records of a mesh as a whole; others are not even unpacked.
+_USED: Final = {
+    ROUTER.suffix: frozenset({PATH_ADDRESS.encode(), PATH_LINK.encode(), b"node"}),
+    BROKER.suffix: frozenset({b"broker", b"queue", b"address", b"jvm"}),
+}
+_ENTITY: Final = re.compile(rb'"target":"[^"\\]+","entity":"(\w+)"')
+_HEAD_BYTES: Final = 4_096
 
 # Why a record is put aside: it is not what its topic holds (the topic's name), its key is not its path, there
 # is no room for its mesh, it could not be taken in; and a row that is too long for its topic.
@@ -80,6 +90,8 @@ class Intake:
         for record in ordered:
             if record.topic == LIVE.suffix and newest[record.key] is not record:
                 continue  # of live rows the last one wins
+            if _is_unused(record):
+                continue
             if record.topic == WINDOWS.suffix and _is_old(record):
                 taken.ignored[BEYOND] += 1
             elif (refusal := self._feed(record)) is not None:
@@ -143,6 +155,13 @@ class _AlienError(ValueError):
 def _check_key(record: Record, path: str) -> None:
     if record.key != path.encode():
         raise _AlienError(f"the row is of path {path[:200]!r} and its key is another")
+
+
+def _is_unused(record: Record) -> bool:
+    """Returns whether it is a poll of an entity that says nothing of hops, by its first bytes."""
+    used = _USED.get(record.topic)
+    found = _ENTITY.search(record.value, 0, _HEAD_BYTES) if used else None
+    return found is not None and found[1] not in (used or ())
 
 
 def _is_old(record: Record) -> bool:

@@ -45,6 +45,17 @@ def test_records_are_fed_by_time_then_topic_then_place() -> None:
     assert len(taken.used) == 5
 
 
+def test_polls_of_other_entities_are_left_out() -> None:
+    """They are most of what collectors tell; a mesh as a whole is none of them."""
+    found = Watched()
+    mesh = router(3, target="", entity="mesh")
+    batch = [router(1, entity="allocator"), router(2, entity="path_link", target="B"), mesh]
+    taken = Intake(found).take(batch)
+    assert found.fed("one") == ["router B", "router "]
+    assert [one.offset for one in taken.used] == [2, 3]
+    assert taken.refusals == []
+
+
 def test_of_live_rows_the_last_of_a_path_is_read() -> None:
     """What came before it in the batch says nothing more."""
     found = Watched()
@@ -63,10 +74,10 @@ BAD = [
     (record("live", b"\xff"), "live", "codec can't decode"),
     (record("router", JUNK), "router", "not JSON"),
     (record("router", b'{"v":9}'), "router", "not of format 2"),
-    (router(entity="unknown"), "router", "no such entity"),
+    (router(target="unreadable"), "router", "no such row"),
     (record("broker", b"[]"), "broker", "not of format 2"),
     (record("events", json.dumps({"v": 1, "at_ns": "soon"}).encode()), "events", "event"),
-    (router(entity="failing"), "failed", "ZeroDivisionError: made by a test"),
+    (router(target="failing"), "failed", "ZeroDivisionError: made by a test"),
     (window()._replace(key=b"another"), "alien", "the row is of path 'one' and its key is another"),
     (live()._replace(key=b""), "alien", "the row is of path 'one'"),
 ]

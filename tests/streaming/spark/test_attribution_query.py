@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import counting_attribution
+import made_drop
 import made_rows
 import pytest
 from counting_attribution import PLACES, CountingAttribution, event, poll
@@ -128,6 +129,31 @@ def dead(url: str, reason: str) -> float:
 
 def until(condition: Callable[[], bool], what: str) -> None:
     wait_until(condition, 120, what, every_seconds=0.2)
+
+
+def test_a_lost_window_and_a_router_that_dropped_are_a_row(
+    spark: SparkSession, settings: JobSettings
+) -> None:
+    """It names the hop, with the sum; each poll is read in whatever batch it comes."""
+    given = dataclasses.replace(settings, places={"one": made_drop.PLACE})
+    with running(spark, given, lambda told, _: [attribution_query(told)]) as url:
+        until(lambda: begun(settings), "the query to begin")
+        start_ns = NOW - 40 * made_drop.SECOND
+        put(settings, (topics.LIVE, "one", window_rows.encode(made_drop.live(start_ns))))
+        put(settings, *((topics.ROUTER, "m/A", each.encode()) for each in made_drop.polls(start_ns)))
+        put(settings, (topics.WINDOWS, "one", window_rows.encode(made_drop.window(start_ns))))
+        until(lambda: len(told_hops(settings)) > 0, "a row")
+        assert metric(url, f"inflight_stream_restarts_total{{{HERE}}}") == 0
+    (lost, said, hop, cause), *_ = told_hops(settings)
+    assert (lost, said, hop, cause) == (made_drop.LOST, made_drop.LOST, made_drop.HOP, "dropped")
+
+
+def told_hops(settings: JobSettings) -> list[tuple[int, int, str, str]]:
+    """Of each row what was lost, and of its first hop what it explains, its name and the cause."""
+    messages = consume(settings.kafka.servers[0], ATTRIBUTION.name(settings.prefix))
+    found = [attribution_rows.decode(message.value) for message in messages]
+    firsts = [(row["lost"], hop) for row in found for hop in row["hops"][:1]]
+    return [(lost, hop["said"], hop["hop"], hop["cause"]) for lost, hop in firsts]
 
 
 def test_rows_come_of_five_topics_and_junk_is_put_aside(spark: SparkSession, settings: JobSettings) -> None:

@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import bombs
 import counting_attribution
 import made_drop
 import made_rows
 import pytest
 from counting_attribution import PLACES, CountingAttribution, event, poll
 from helpers import wait_until
+from kafka import TopicPartition
 from pyspark import cloudpickle
 from spark_job import RULES, consume, get, letters, metric, not_ready, produce, running
 from synthetic import Flow
@@ -26,6 +28,7 @@ from streaming.attribution.places import Place
 from streaming.spark import job
 from streaming.spark.attribution_query import attribution_query
 from streaming.spark.lanes import Layout
+from streaming.spark.offset_log import OffsetLog
 from streaming.spark.query import Query
 from streaming.spark.service import MakeQueries
 from streaming.spark.settings import JobSettings, KafkaAccess
@@ -160,7 +163,7 @@ def test_rows_come_of_five_topics_and_junk_is_put_aside(spark: SparkSession, set
     """Whatever is in the topics, the query goes on; it is told, with its reason, and counted."""
     ends = [{**end, "peer": ""} for end in made_rows.live()["ends"]]
     live = window_rows.encode(made_rows.live("one", mesh="east", ends=ends))
-    broker = poll("east", "store").encode()
+    broker = poll("east", "store", entity="queue").encode()
     junk = [(topic, "junk", b"junk") for topic in (topics.WINDOWS, topics.LIVE, topics.ROUTER)]
     junk += [(topics.BROKER, "junk", b"\xff\x00"), (topics.EVENTS, "junk", b"[[[[")]
     told = (topics.EVENTS, "", events.encode(event()))
@@ -223,6 +226,40 @@ def test_a_state_that_cannot_be_read_is_told_and_left(spark: SparkSession, setti
         "the state is of version 9, this version reads 1"
         for group in ("east", "north")
     ]
+
+
+def test_a_batch_that_cannot_be_held_is_passed_over(spark: SparkSession, settings: JobSettings) -> None:
+    """Of any of the five topics; what lies before the query's begin is not even looked at."""
+    bootstrap, (query,) = settings.kafka.servers[0], alone()(settings, Layout(1, 12))
+    bomb = bombs.batch(bombs.ZSTD, [900 << 20])
+    before = TopicPartition(topics.ROUTER.name(settings.prefix), 0)
+    ahead = TopicPartition(topics.BROKER.name(settings.prefix), 3)
+    assert bombs.produce(bootstrap, *before, bomb) == 0
+    with running(spark, settings, alone()) as url:
+        until(lambda: begun(settings), "the query to begin")
+        put(settings, router(1))
+        until(lambda: read(url) == 1, "the poll to be read")
+    # As after the JVM's death of it: the batch is planned, and not done.
+    assert bombs.produce(bootstrap, *ahead, bomb) == 0
+    folder = Path(query.folder(settings.checkpoint))
+    for file in (*(folder / "commits").glob("*[0-9]*"), *(folder / "offsets").glob("*[1-9]*")):
+        file.unlink()
+    log = OffsetLog(spark, str(folder), query.reads)
+    plan = log.newest()
+    assert plan is not None
+    assert (plan.number, plan.done) == (0, False)
+    assert plan.start is not None
+    assert plan.start[before] == 1
+    log.put(0, plan.ends | {ahead: 1}, like=0)
+    with running(spark, settings, alone()) as url:
+        until(lambda: dead(url, "inflated") == 1, "it to be passed over")
+        put(settings, window(0, lost=1))
+        until(lambda: len(rows(settings)) == 1, "the row of what came after")
+        assert metric(url, f"inflight_stream_restarts_total{{{HERE}}}") == 0
+    assert rows(settings) == [(0, 1, 2)]
+    (letter,) = letters(bootstrap, settings.dead_letters_topic)
+    assert letter["reason"] == "inflated"
+    assert letter["detail"].startswith(f"{ahead.topic}, partition 3, offsets 0 to 0: ")
 
 
 def test_an_older_installation_goes_on(spark: SparkSession, settings: JobSettings, kafka: Kafka) -> None:

@@ -112,10 +112,15 @@ def _begun(needed: Mapping[str, set[Right]], rights: set[Right]) -> dict[str, se
     A user for each part is the way to have it: of a part that it has nothing of, nothing is missed; nor of
     one all of whose rights that it has are of another part, too, of which it has more.
     """
+    missing = {name: wanted - rights for name, wanted in needed.items()}
+
+    def rank(name: str) -> tuple[bool, int, int]:
+        return bool(missing[name]), -len(needed[name] & rights), len(missing[name])
+
     found, unexplained = {}, set(rights)
-    for name in sorted(needed, key=lambda name: (not needed[name] <= rights, -len(needed[name] & rights))):
-        if needed[name] & unexplained and not needed[name] <= rights:
-            found[name] = needed[name] - rights
+    for name in sorted(needed, key=rank):
+        if missing[name] and needed[name] & unexplained:
+            found[name] = missing[name]
         unexplained -= needed[name]
     return found
 

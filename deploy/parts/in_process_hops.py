@@ -1,4 +1,4 @@
-"""Attribution in the process of the probes: fed with what the exporter is shown, each row when it is known."""
+"""Attribution in the process of the probes: fed with what the exporter is shown."""
 
 from __future__ import annotations
 

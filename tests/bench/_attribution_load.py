@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import made_rows
@@ -19,6 +20,7 @@ MESH = "bench"
 _WINDOW = 5
 _NEIGHBOURS = 4
 _RATE = 1_000
+_SAMPLES = 400
 
 
 def path_name(number: int) -> str:
@@ -58,16 +60,22 @@ def polls(paths: int, second: int, start: int) -> Iterator[tuple[Topic, str, byt
 
 
 def window_record(number: int, start: int, lost: int = 0) -> tuple[Topic, str, bytes]:
-    row = made_rows.window(
-        path_name(number),
-        window_start_ns=start * SECOND_NS,
-        values_ns=[2_000_000 + 10_000 * n for n in range(400)],
-        lost=lost,
-        mesh=MESH,
-        address=_address(number),
-        routes={_route(number): 400},
-    )
+    row: Any = _typical_window() | {
+        "path": path_name(number),
+        "window_start_ns": start * SECOND_NS,
+        "mesh": MESH,
+        "address": _address(number),
+        "routes": {_route(number): _SAMPLES},
+        "lost": {"accepted": lost, "presettled": 0, "unsettled": 0},
+        "classes": {"received": _SAMPLES - lost, "refused": 0, "lost": lost, "unobserved": 0},
+    }
     return WINDOWS, path_name(number), window_rows.encode(row)
+
+
+@cache
+def _typical_window() -> dict[str, Any]:
+    # Histograms as large as those of a window at that rate.
+    return dict(made_rows.window(values_ns=[2_000_000 + 10_000 * n for n in range(_SAMPLES)]))
 
 
 def live_record(number: int, second: int, start: int) -> tuple[Topic, str, bytes]:

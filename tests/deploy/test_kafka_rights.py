@@ -207,7 +207,7 @@ def test_one_right_less_is_told_with_the_command_that_gives_it(
     right = operation.name.capitalize()
     assert f"`inflight {part}` also needs " in checked.text
     assert f"{right} on {topic}" in checked.text
-    sharing = {"stream": "export", "export": "stream"}  # what it has in common with the other is no begin of it
+    sharing = {"stream": "export", "export": "stream"}  # what both have is no begin of the other
     assert f"`inflight {sharing.get(part)}` also needs " not in checked.text
     line = f"--add --allow-principal User:{user} --operation {right} --operation Describe --topic {topic}"
     assert line in checked.fix

@@ -58,6 +58,7 @@ _MAY_IMPORT = {
     "deploy/live_check": "errors logs",
     "deploy/status": "errors options",
     "deploy/report": "errors marks",
+    "deploy/why": "errors",
     "deploy/parts": "errors jvm marks ping signals",
     "deploy/spark_submit": "errors jvm parts",
     "deploy/standin": "control_socket errors logs",
@@ -68,7 +69,7 @@ _MAY_IMPORT = {
     "deploy/demo": "actions embedded errors jvm lab signals topology",
     "deploy/commands": (
         "actions demo errors lab live_check logs marks options parts ping report signals spark_submit status"
-        " topology"
+        " topology why"
     ),
     "deploy/cli": "commands logs",
     "deploy/__main__": "cli",

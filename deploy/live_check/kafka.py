@@ -34,20 +34,28 @@ class PartRights:
     does: Mapping[Operation, tuple[Topic, ...]]
 
 
-_JOINED: Final = (topics.EVENTS, topics.ROUTER, topics.BROKER)  # with rows, by the job and by the exporter
+# What the job joins or archives, the exporter shows.
+_READ: Final = (
+    topics.WINDOWS,
+    topics.LIVE,
+    topics.ATTRIBUTION,
+    topics.EVENTS,
+    topics.ROUTER,
+    topics.BROKER,
+)
 PARTS: Final = (
     PartRights("probe", {"Write": (topics.SAMPLES,)}),
     PartRights("collect", {"Write": (topics.ROUTER, topics.BROKER)}),
     PartRights(
         "stream",
         {
-            "Read": (topics.SAMPLES, *_JOINED, topics.WINDOWS, topics.LIVE),
+            "Read": (topics.SAMPLES, *_READ),
             "Write": (topics.WINDOWS, topics.LIVE, topics.ATTRIBUTION, topics.DEAD_LETTERS),
         },
     ),
     PartRights(
         "export",
-        {"Read": (topics.WINDOWS, topics.LIVE, topics.ATTRIBUTION, *_JOINED)},
+        {"Read": _READ},
     ),
     PartRights("event", {"Write": (topics.EVENTS,)}),
 )

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from streaming.spark import checkpoint, samples_topic
 from streaming.spark.accounting_query import lane_query, written_topics
-from streaming.spark.archive import archive_query, keep_compact
+from streaming.spark.archive import archive_query, attribution_archive_query, keep_compact
 from streaming.spark.attribution_query import attribution_query
 from streaming.spark.kafka_options import REDACTION, kafka_options
 from streaming.spark.lanes import Layout
@@ -83,7 +83,10 @@ def queries(settings: JobSettings, layout: Layout) -> list[Query]:
     found = [lane_query(settings, layout, lane) for lane in range(layout.lanes)]
     found.append(attribution_query(settings))
     if settings.archive:
-        found.append(archive_query(settings, settings.archive))
+        found += [
+            archive_query(settings, settings.archive),
+            attribution_archive_query(settings, settings.archive),
+        ]
     return found
 
 

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import Final
 
 from collectors.router import management, schema
-from collectors.router.asked import AskedRouter, Kind, KnownRouter, RouterResult, Scope
+from collectors.router.asked import Asked, AskedRouter, Kind, KnownRouter, RouterResult, Scope
 from collectors.router.in_flight import InFlight, SentRequest
 from collectors.router.management import Nodes, Query, Reply, Request
 from collectors.router.replies import BadReply, Refused, Table, parse
@@ -168,6 +168,8 @@ class Poll:
             asked.told_ns = asked.told_ns or now_ns
             asked.own = max(asked.own, self._in_flight.sent - sent.ended_before)
         table = asked.tables.setdefault(entity.name, Table())
+        times = asked.times.get(entity.name)
+        asked.times[entity.name] = Asked(times.asked_ns if times else sent.at_ns, now_ns)
         table.rows += page.rows
         table.absent = page.absent
         if entity.paged and page.came >= schema.PAGE and len(table.rows) < MAX_ROWS:

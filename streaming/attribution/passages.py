@@ -11,23 +11,15 @@ from streaming.attribution.scene import RECEIVER, Scene
 
 def table(scene: Scene, hops: list[Hop]) -> list[RouteStop]:
     """Return a line for each station and for each way between two, in the order of the route."""
-    named: dict[str, Hop] = {}
+    causes: dict[str, str] = {}
     lost: dict[str, int] = {}
     for hop in hops:
-        named.setdefault(hop["hop"], hop)
+        causes.setdefault(hop["hop"], hop["cause"])
         lost[hop["hop"]] = lost.get(hop["hop"], 0) + (hop["said"] if hop["of"] != "late" else 0)
     stops: list[RouteStop] = []
     for name, into, out in _stops(scene):
-        hop = named.get(name)
-        stops.append(
-            {
-                "hop": name[:192],
-                "into": into,
-                "out": out,
-                "lost": lost.get(name, 0),
-                "cause": hop["cause"] if hop else "",
-            }
-        )
+        cause = causes.get(name, "")
+        stops.append({"hop": name[:192], "into": into, "out": out, "lost": lost.get(name, 0), "cause": cause})
     return stops[:MOST_HOPS]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from collectors.contract.attribution_rows import MOST_HOPS, Hop, RouteStop
 from streaming.attribution.router_history import EGRESS, INGRESS, TRANSIT
-from streaming.attribution.scene import RECEIVER, Scene
+from streaming.attribution.scene import RECEIVER, SENDER, Scene
 
 
 def table(scene: Scene, hops: list[Hop]) -> list[RouteStop]:
@@ -25,22 +25,17 @@ def table(scene: Scene, hops: list[Hop]) -> list[RouteStop]:
 
 def _stops(scene: Scene) -> Iterator[tuple[str, int | None, int | None]]:
     route = scene.route
+    queue = f"{route.broker}: {route.queue}" if route.broker is not None else ""
+    behind = route.to_broker[0] if route.to_broker else route.stops[-1] if route.stops else ""
     for source in route.sources:
-        yield f"sender → {source}", None, None
-    for place, stop in enumerate(route.stops):
-        into, out = _through(scene, stop)
-        yield stop, into, out
-        for one, other in route.links:
-            if one == stop:
-                yield f"{one} → {other}", None, None
-        if (
-            route.broker is not None
-            and stop in route.targets + route.stops[-1:]
-            and place == len(route.stops) - 1
-        ):
-            yield f"{route.broker}: {route.queue}", None, None
-    if route.broker is not None and not route.stops:
-        yield f"{route.broker}: {route.queue}", None, None
+        yield f"{SENDER} → {source}", None, None
+    for stop in route.stops:
+        yield stop, *_through(scene, stop)
+        yield from ((f"{one} → {other}", None, None) for one, other in route.links if one == stop)
+        if queue and stop == behind:
+            yield queue, None, None
+    if queue and not behind:
+        yield queue, None, None
     for target in route.targets:
         yield f"{target} → {RECEIVER}", None, None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from collectors.config.units import Step
@@ -20,6 +20,7 @@ _BUILT_IN: Final[dict[str, Any]] = {
     "ttl": 60 * _SECOND_NS,
     "settle": 10 * _SECOND_NS,
     "window": 5 * _SECOND_NS,
+    "marking": 0,
     "presettled": False,
     "durable": False,
     "priority": 4,
@@ -82,12 +83,25 @@ class Path:
     selector: str | None
     subscription: str | None
     rules: Rules
-    marking_ns: int = 0  # how long a colour is sent (streaming/attribution.md); 0: not marked
+    marking_ns: int = 0  # how long a colour is sent (streaming/marking.md); 0: not marked
 
     @property
     def peak_rate(self) -> float:
         """Messages a second of the fastest step; a guess for a path that goes as fast as it can."""
         return max(max(step.start, step.end) for step in self.rate) or _FULL_SPEED
+
+    @property
+    def colours(self) -> tuple[Path, ...]:
+        """The path itself; of a marked one, what it is in each colour, by its addresses."""
+        if not self.marking_ns:
+            return (self,)
+        found = marked_addresses(self.address)
+        return tuple(replace(self, address=one, receive_address=one, marking_ns=0) for one in found)
+
+
+def marked_addresses(address: str) -> tuple[str, str]:
+    """Returns the addresses between which a marked path alternates."""
+    return f"{address}/0", f"{address}/1"
 
 
 def member_name(flow: str, target: str) -> str:
@@ -165,4 +179,5 @@ def _path(config: Config, flow: str, target: str) -> Path:
         selector=path.selector,
         subscription=path.subscription,
         rules=rules(config, flow),
+        marking_ns=get("marking"),
     )

@@ -31,11 +31,9 @@ def mistakes(config: Config, name: str) -> Iterator[Mistake]:
         reason = f"is not a multiple of `window`, {window_ns / 1e9:g}s: a window has one colour"
         yield (*here, "marking"), reason
     if marking_ns < (least_ns := least_marking_ns(config, name)):
-        yield (
-            (*here, "marking"),
-            f"is {marking_ns / 1e9:g}s, and needs {least_ns / 1e9:g}s or more: {POLLS} intervals between polls "
-            "on the way, a poll's time, and twice the bound of clocks",
-        )
+        reason = f"is {marking_ns / 1e9:g}s, and needs {least_ns / 1e9:g}s or more"
+        of = f"{POLLS} intervals between polls on the way, a poll's time, and twice the bound of clocks"
+        yield (*here, "marking"), f"{reason}: {of}"
     if len(path.to) > 1:
         yield (*here, "marking"), "of a multicast: routers count its copies, so that no hop's sum is exact"
     for key in ("receive_address", "selector", "subscription"):

@@ -54,6 +54,10 @@ class SendingColours:
             for one, name in zip(path.colours, _names(path, run), strict=True)
         ]
 
+    @property
+    def first(self) -> SendingLink:
+        return self._all[0].link
+
     def at(self, sent_ns: int) -> SendingColour:
         return self._all[sent_ns // self._ns % len(self._all)]
 
@@ -112,7 +116,11 @@ class ReceivingColours:
             ReceivingColour(connection, one, name, receiver, flag).link
             for one, name, flag in zip(path.colours, _names(path, run), _ROW_FLAGS, strict=False)
         ]
-        self.envelope, self.reply_address = self._all[0].envelope, self._all[0].reply_address
+        self.envelope, self.reply_address = self.first.envelope, self.first.reply_address
+
+    @property
+    def first(self) -> ReceivingLink:
+        return self._all[0]
 
     @property
     def attached(self) -> bool:

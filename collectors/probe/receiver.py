@@ -17,7 +17,7 @@ from collectors.probe.measure.link_uptime import LinkUptime
 from collectors.probe.measure.standstill import Standstill
 from collectors.probe.message import BODY, COUNTED_BYTES, MAGIC, RUN_AT, decode_body, flow_prefix
 from collectors.probe.publisher import Publisher
-from collectors.probe.transport import Connection
+from collectors.probe.transport import Connection, ReceivingLink
 
 _MAX_HEADS: Final = 256
 _MAX_ROUTES: Final = 255
@@ -77,6 +77,11 @@ class Receiver:
         self._links = ReceivingColours(connection, path, run, self)
 
     # -- its links
+
+    @property
+    def link(self) -> ReceivingLink:
+        """Its link, the first one of a marked path's: both are on one connection, unless it was split."""
+        return self._links.first
 
     @property
     def link_up(self) -> bool:

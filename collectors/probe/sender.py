@@ -68,6 +68,11 @@ class Sender:
         self._colours = SendingColours(connection, path, run, self)
 
     @property
+    def link(self) -> SendingLink:
+        """Its link, the first one of a marked path's: both are on one connection, unless it was split."""
+        return self._colours.first
+
+    @property
     def link_up(self) -> bool:
         return self._colours.attached
 

@@ -36,7 +36,7 @@ paths: {{p: {{from: a, to: b, address: inflight/p, {settings}}}}}
     ],
 )
 def test_the_least_is_of_the_slowest_poll_on_the_way(
-    mesh_interval: str, broker_interval: str, via: bool, least: int
+    mesh_interval: str, broker_interval: str, *, via: bool, least: int
 ) -> None:
     """Meshes of both ends count, and the broker where there is one."""
     route = "window: 1s, " + ("via: store, settle: 60s, " if via else "")

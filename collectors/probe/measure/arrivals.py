@@ -196,8 +196,10 @@ def _new_and_reordered(
         ends = np.append(breaks, len(seq) - 1)
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
             seen.add_range(int(seq[start]), int(seq[end]) + 1)
-        for each in np.unique(colour).tolist():
-            highest[each] = int(seq[colour == each][-1])
+        highest[colour[-1]] = int(seq[-1])
+        others = np.flatnonzero(colour != colour[-1])
+        if len(others):
+            highest[colour[others[-1]]] = int(seq[others[-1]])
         return new, reordered
     for place, (number, of) in enumerate(zip(seq.tolist(), colour.tolist(), strict=True)):
         if not seen.add(number):

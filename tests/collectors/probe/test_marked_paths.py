@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,9 +34,9 @@ paths: {{p: {{from: a, to: b, address: "{address}", {settings}}}}}
 """
 
 
-def _colours(measured: Any) -> list[int]:
-    """That of each window in which messages were sent."""
-    return [row["window_start_ns"] // _NS % 2 for row in measured.rows("p") if row["sent"]]
+def _colours(measured: Any, ns: int = _NS) -> set[int]:
+    """Those of the windows in which messages were sent."""
+    return {row["window_start_ns"] // ns % 2 for row in measured.rows("p") if row["sent"]}
 
 
 @pytest.mark.parametrize("settings", ["presettled: true", "senders: 2, receivers: 3", "size: 64B-1kB"])
@@ -76,7 +77,7 @@ def test_the_router_goes_in_the_middle_of_a_block(tmp_path: Path, run: Any, pres
     assert total["sent"] == measured.sent
     assert total["received"] >= measured.sent - 100
     assert total["reordered"] == total["duplicate"] == total["unexpected"] == 0
-    assert {*_colours(measured)} == {0, 1}
+    assert _colours(measured) == {0, 1}
     assert len({r.header.run for r in measured.records if r.header.role == "sender"}) == 1
 
 
@@ -113,7 +114,57 @@ def test_over_two_hops_of_real_routers(line: Lab, run: Any, presettled: str) -> 
     measured.wait_finished()
     measured.finish()
     assert measured.total("p") == {"sent": 500, "received": 500, "due": 500}
-    assert {*_colours(measured)} == {0, 1}
+    assert _colours(measured) == {0, 1}
+
+
+def _counted(line: Lab, address: str) -> dict[tuple[str, str], Counter[str]]:
+    """By router and colour: what it counted of the address, and what its links to receivers dropped."""
+    found: dict[tuple[str, str], Counter[str]] = {}
+    for name, router in line.routers.items():
+        clients = Clients()
+        asks = Requester(clients, int(router.url.rpartition(":")[2]))
+        schema = {"skrouterd": "io.skupper.router"}.get(line.topology.program, "org.apache.qpid.dispatch")
+        rows = [*asks.rows(f"{schema}.router.address"), *asks.rows(f"{schema}.router.link")]
+        clients.close()
+        for row in rows:
+            of = row.get("key") or (row.get("linkType") == "endpoint" and row.get("owningAddr")) or ""
+            if f"{address}/" in of:
+                counts = {count: row[count] for count in _COUNTS if row.get(count)}
+                found.setdefault((name, of[-1]), Counter()).update(counts)
+    return found
+
+
+_COUNTS = ("deliveriesIngress", "deliveriesTransit", "deliveriesEgress", "droppedPresettledCount")
+
+
+def test_what_each_hop_lost_adds_up(line: Lab, run: Any) -> None:
+    """By colour, however many are dropped where: nothing is missing that no hop shows, to the message."""
+    near, far = line.routers["A"].url, line.routers["C"].url
+    settings = "rate: 3000/s, count: 20000, presettled: true, credit: 1"
+    measured = run(_config(near, "inflight/lossy", settings, far))
+    measured.wait_finished()
+    found: list[dict[tuple[str, str], Counter[str]]] = [{}]
+
+    def stands_still() -> bool:
+        found.append(_counted(line, "inflight/lossy"))
+        return found[-1] == found[-2]
+
+    wait_until(stands_still, 60, "counters that stand still", every_seconds=1)
+    measured.finish()
+    total = {colour: Counter[str]() for colour in "01"}
+    for row in measured.rows("p"):
+        colour = str(row["window_start_ns"] // _NS % 2)
+        total[colour].update({"sent": row["sent"], "received": row["classes"]["received"]})
+    for colour in "01":
+        at = {router: found[-1][router, colour] for router in "ABC"}
+        assert at["A"]["deliveriesIngress"] == at["A"]["deliveriesTransit"] == total[colour]["sent"] > 0
+        lost_at_hops = (
+            at["A"]["deliveriesTransit"] - at["B"]["deliveriesTransit"],
+            at["B"]["deliveriesTransit"] - at["C"]["deliveriesEgress"],
+            at["C"]["droppedPresettledCount"],
+        )
+        assert min(lost_at_hops) >= 0
+        assert sum(lost_at_hops) == total[colour]["sent"] - total[colour]["received"]
 
 
 @pytest.mark.e2e
@@ -125,7 +176,37 @@ def test_through_two_queues_of_a_broker(artemis: Artemis, run: Any, settings: st
     measured.wait_finished()
     measured.finish()
     assert measured.total("p") == {"sent": 500, "received": 500, "due": 500}
-    assert {*_colours(measured)} == {0, 1}
+    assert _colours(measured) == {0, 1}
+
+
+@pytest.fixture(scope="module", params=["stand-in", "qdrouterd"])
+def with_queues(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """A - B - C and a broker at C, whose two queues have auto-links."""
+    topology = line_of(brokers=("store",))
+    queues = [f"inflight.marked/{colour}" for colour in (0, 1)]
+    links = [one.model_copy(update={"queues": queues}) if one.queues else one for one in topology.links]
+    store = topology.brokers["store"].model_copy(update={"queues": queues})
+    changed = topology.model_copy(update={"links": links, "brokers": {"store": store}})
+    stand_ins = request.param == "stand-in"
+    with running(changed, tmp_path_factory.mktemp("queues"), stand_ins=stand_ins) as lab:
+        yield lab
+
+
+@pytest.mark.e2e
+def test_through_routers_and_two_queues(with_queues: Lab, run: Any) -> None:
+    """In by the address of a colour and out by the same: what waits in either queue is no loss."""
+    near, far = with_queues.routers["A"].url, with_queues.routers["C"].url
+    text = f"""
+endpoints: {{a: {{url: "{near}"}}, c: {{url: "{far}"}}}}
+brokers: {{store: {{jolokia: "http://127.0.0.1:1/", interval: 100ms}}}}
+defaults: {{window: 1s, ttl: 3s, marking: 3s, rate: 100/s, count: 700}}
+paths: {{p: {{from: a, to: c, address: inflight.marked, via: store}}}}
+"""
+    measured = run(text)
+    measured.wait_finished()
+    measured.finish()
+    assert measured.total("p") == {"sent": 700, "received": 700, "due": 700}
+    assert _colours(measured, 3 * SECOND_NS) == {0, 1}
 
 
 _numbers = itertools.count()

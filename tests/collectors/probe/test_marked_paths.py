@@ -12,6 +12,7 @@ import pytest
 from helpers import wait_until
 from real_routers import each_program, running
 from real_routers import line as line_of
+from replay import PREFIXES
 from standin_clients import Clients, Requester, StandIn
 
 from collectors.contract.records import SECOND_NS
@@ -123,8 +124,8 @@ def _counted(line: Lab, address: str) -> dict[tuple[str, str], Counter[str]]:
     for name, router in line.routers.items():
         clients = Clients()
         asks = Requester(clients, int(router.url.rpartition(":")[2]))
-        schema = {"skrouterd": "io.skupper.router"}.get(line.topology.program, "org.apache.qpid.dispatch")
-        rows = [*asks.rows(f"{schema}.router.address"), *asks.rows(f"{schema}.router.link")]
+        entities = PREFIXES[line.plan.topology.program] + "router."
+        rows = [*asks.rows(f"{entities}address"), *asks.rows(f"{entities}link")]
         clients.close()
         for row in rows:
             of = row.get("key") or (row.get("linkType") == "endpoint" and row.get("owningAddr")) or ""

@@ -1,4 +1,4 @@
-"""The attribution against networks whose truth is known: what streaming/attribution.md promises of its rows."""
+"""The attribution against networks whose truth is known: what streaming/attribution.md promises."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def played(seed: int, fault: str, *, disturbed: bool = False) -> tuple[History, 
 
 
 def mixed(seed: int) -> History:
-    """Return a history of three faults, with lost polls, restarts of collectors and drops of other traffic."""
+    """Return a history of faults one after another, with lost polls and drops of other traffic."""
     rng = Random(f"{seed} mixed")  # noqa: S311 -- chance here is to be repeatable
     first, *further = rng.choices(MIXED, k=3)
     further = [fault for fault in further if not FAULTS[fault].needs.shape]
@@ -120,7 +120,7 @@ def test_rows_are_the_same_after_restarts(fault: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_truth_is_within_bounds_in_any_order(fault: str) -> None:
-    """Topics and partitions are read at their own pace: only what is of one target or path keeps its order."""
+    """Partitions are read at their own pace: only what is of one target or path keeps its order."""
     for seed in range(4):
         history = simulate(seed, fault, disturbed=bool(seed % 2))
         items = drive.delayed(history.items, seed)

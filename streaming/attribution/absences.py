@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from streaming.attribution.candidate import Candidate, HopKind
+from streaming.attribution.candidate import Candidate, HopKind, How
 from streaming.attribution.causes import Missing
 from streaming.attribution.mesh_history import MeshHistory, Outages
 from streaming.attribution.router_history import RouterHistory
@@ -137,7 +137,8 @@ def _ends(scene: Scene, of: Missing, gone: dict[str, tuple[int, str]]) -> Iterat
 
 
 def _candidate(kind: HopKind, at: str, to: str, of: Missing, weight: int, text: str) -> Candidate:
-    return Candidate(kind, at, to, of, "gone", 0, None, "absent", weight=weight, evidence=[text])
+    how: How = "absent" if weight > _SILENT else "suspected"
+    return Candidate(kind, at, to, of, "gone", 0, None, how, weight=weight, evidence=[text])
 
 
 def _for(span: list[int]) -> str:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from streaming.attribution.candidate import ORDER, Candidate, hop_text
 from streaming.attribution.path_windows import Window
-from streaming.attribution.router_history import EGRESS, INGRESS, TRANSIT, RouterHistory
+from streaming.attribution.router_history import EGRESS, INGRESS, PLACE_OF, TRANSIT, RouterHistory
 from streaming.attribution.scene import RECEIVER, SENDER, Scene
 from streaming.attribution.series import Values
 from streaming.attribution.span import BOUND_NS
@@ -87,12 +87,12 @@ def _of_block(scene: Scene, block: _Block, sent: list[tuple[int, int]]) -> Exact
     for router in scene.route.stops:
         history = scene.network.routers.get(router)
         rise = _rise(history, block) if history else None
-        if rise is None or (history and _waits(scene, history, block)):
+        if history is None or rise is None or _waits(scene, history, block):
             return None
         rises[router] = rise
-    found = _balance(scene, rises, windows)
+    found = _balance(scene, rises, windows, block)
     missing = sum(window.missing for window in windows)
-    if any(count < 0 for count in found.values()) or sum(found.values()) != missing:
+    if found is None or any(count < 0 for count in found.values()) or sum(found.values()) != missing:
         return None
     return {hop: count for hop, count in found.items() if count}
 
@@ -127,25 +127,31 @@ def _rise(history: RouterHistory, block: _Block) -> Values | None:
 
 
 def _waits(scene: Scene, history: RouterHistory, block: _Block) -> bool:
-    """Return whether something still waited behind this router when the block was over."""
+    """Return whether something still waited between this router and the next when the block was over."""
     nexts = {other for one, other in scene.route.links if one == history.router}
     return any(
-        block.to_ns <= link.waited_ns <= block.close_ns
+        link.held_at(block.to_ns)
         for link in history.links.values()
-        if link.direction == "out" and (link.address == block.address or link.peer in nexts)
+        if link.kind == "router" and link.direction == "out" and link.peer in nexts
     )
 
 
-def _balance(scene: Scene, rises: dict[str, Values], windows: list[Window]) -> Exact:
+def _balance(scene: Scene, rises: dict[str, Values], windows: list[Window], block: _Block) -> Exact | None:
     """Return what came in and did not go on, by hop along a line of routers."""
     sent = sum(window.sent for window in windows)
     missing = sum(window.missing for window in windows)
     source = scene.route.sources[0]
     first = rises[source]
     passed = first[TRANSIT] + first[EGRESS]
+    # What had no way on counts as ingress where a router further on still had subscribers, else not: so how
+    # many these were is told by the senders' links.
+    refused = any(window.refused for window in windows)
+    no_way = _no_way(scene, source, block, refused=refused)
+    if no_way not in {0, sent - passed}:
+        return None
     found: Exact = {
-        ("end", SENDER, source): sent - first[INGRESS],
-        ("router", source, ""): first[INGRESS] - passed,
+        ("end", SENDER, source): sent - passed - no_way,
+        ("router", source, ""): no_way,
     }
     for one, other in scene.route.links:
         arrived = rises[other][TRANSIT] + rises[other][EGRESS] - rises[other][INGRESS]
@@ -153,6 +159,18 @@ def _balance(scene: Scene, rises: dict[str, Values], windows: list[Window]) -> E
     target = scene.route.targets[0] if scene.route.targets else scene.route.stops[-1]
     found["end", target, RECEIVER] = sum(rise[EGRESS] for rise in rises.values()) - (sent - missing)
     return found
+
+
+def _no_way(scene: Scene, source: str, block: _Block, *, refused: bool) -> int:
+    """Return how many the first router dropped, or gave back and had not got back itself."""
+    counters = [PLACE_OF[name] for name in (("released", "modified") if refused else ("dropped_presettled",))]
+    links = [
+        link for router, link in scene.network.ends((block.address,), "in") if router == source and link.own
+    ]
+    rises = [
+        link.series.rise(place, block.from_ns, block.to_ns).outer for link in links for place in counters
+    ]
+    return sum(rise or 0 for rise in rises)
 
 
 def sharpened(found: list[Candidate], exact: Exact, of: str) -> list[Candidate]:

@@ -16,6 +16,12 @@ class Weighed:
     upper: int
     said: int
 
+    def say(self, left: int, most: int) -> int:
+        """Say as much more as is left, up to `most` in all; returns how much that was."""
+        more = max(0, min(left, most - self.said))
+        self.said += more
+        return more
+
     @property
     def exact(self) -> bool:
         return self.candidate.exact and self.lower == self.upper
@@ -41,10 +47,12 @@ def weigh(candidates: list[Candidate], missing: int) -> list[Weighed]:
         one.upper = min(one.upper, missing - (proven - one.lower))
         one.said = one.lower
     left = missing - proven
-    for one in sorted(found, key=lambda one: (ORDER[one.candidate.how], -one.candidate.weight, -one.upper)):
-        more = min(left, one.upper - one.said)
-        one.said += more
-        left -= more
+    ranked = sorted(found, key=lambda one: (ORDER[one.candidate.how], -one.candidate.weight, -one.upper))
+    for one in ranked:
+        likely = one.candidate.likely
+        left -= one.say(left, one.upper if likely is None else min(likely, one.upper))
+    for one in ranked:
+        left -= one.say(left, one.upper)
     return sorted(
         (one for one in found if one.upper > 0),
         key=lambda one: (-one.said, ORDER[one.candidate.how], -one.candidate.weight, -one.upper),

@@ -8,14 +8,15 @@ from typing import Final, Literal, get_args
 from collectors.contract.attribution_rows import Cause, Sum
 
 HopKind = Literal["router", "link", "end", "queue"]
-# How a hop is known, best first: counted for this path alone; by its absence; by a counter of all traffic.
-How = Literal["counted", "absent", "shared"]
+# How a hop is known, best first: counted for this path alone; by its absence; by a counter of all traffic; by
+# an absence that may have another reason.
+How = Literal["counted", "absent", "shared", "suspected"]
 ORDER: Final[dict[How, int]] = {how: place for place, how in enumerate(get_args(How))}
 
 
 @dataclass(slots=True)
 class Candidate:
-    """`upper` None: nothing bounds it but what is missing. `ours` is what the hop counted, at most."""
+    """`upper` None: nothing bounds it but what is missing. `likely` is what the other counters leave it."""
 
     kind: HopKind
     at: str
@@ -25,6 +26,7 @@ class Candidate:
     lower: int
     upper: int | None
     how: How
+    likely: int | None = None
     exact: bool = False
     shared: bool = False
     weight: int = 0  # of several that are known alike, the larger goes first

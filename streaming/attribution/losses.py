@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from streaming.attribution import absences
 from streaming.attribution.broker_history import UNROUTED
@@ -17,13 +17,18 @@ from streaming.attribution.series import Rise, Series
 def candidates(scene: Scene, of: Missing) -> list[Candidate]:
     """Return all hops that may explain a part of this sum, not weighed yet."""
     gone = list(absences.candidates(scene, of))
+    made = [*_made_at_sources(scene, of), *_between_routers(scene, of)]
+    found = [*_end_links(scene, of), *_queue(scene, of)]
+    made += [one for one in found if one.kind == "router"]
+    found = [one for one in found if one.kind != "router"]
+    cut = max((one for one in gone if one.how == "absent"), key=lambda one: one.weight, default=None)
+    if cut is None:
+        return [*gone, *made, *found]
     # What a router made for want of a way on is of the hop that was gone then.
-    cut = any(one.kind in {"router", "link", "queue"} for one in gone)
-    found = [*gone, *_end_links(scene, of), *_queue(scene, of)]
-    if not (cut and of == "refused"):
-        found += _made_at_sources(scene, of)
-    found += _between_routers(scene, of, made=not cut)
-    return found
+    for one in made:
+        if one.kind == "router":
+            cut.evidence += one.evidence
+    return [*gone, *(one for one in made if one.kind != "router"), *found]
 
 
 def _rises(scene: Scene, series: Series, counter: int) -> tuple[Rise, Rise]:
@@ -35,29 +40,32 @@ def _rises(scene: Scene, series: Series, counter: int) -> tuple[Rise, Rise]:
 
 
 def _end_links(scene: Scene, of: Missing) -> Iterator[Candidate]:
-    """Links to receivers and to the broker: what they count is of this address alone."""
+    """Links to receivers and to the broker, and from senders: what they count is of this address alone."""
     place = scene.place
     for router, link in scene.network.ends(place.sent_to, "out"):
-        broker = place.via is not None and not link.own
-        for tells in OUT:
-            if tells.of != of or (place.multicast and scene.branch and router not in scene.branch):
-                continue
-            ends_at = (place.via or "", scene.route.queue) if broker else (router, RECEIVER)
-            if (found := _counted(scene, link, tells, router, behind=ends_at, queue=broker)) is not None:
-                yield found
+        if place.multicast and scene.branch and router not in scene.branch:
+            continue
+        to_broker = place.via is not None and not link.own
+        behind = (place.via or "", scene.route.queue) if to_broker else (router, RECEIVER)
+        yield from _of_link(scene, link, of, router, behind, queue=to_broker)
     if place.via is not None and place.receive_address not in place.sent_to:
         for router, link in scene.network.ends((place.receive_address,), "out"):
-            for tells in OUT:
-                if tells.of == of and link.own:
-                    found = _counted(scene, link, tells, router, behind=(router, RECEIVER), queue=False)
-                    if found is not None:
-                        yield found
-    for router, link in scene.network.ends(place.sent_to, "in"):
-        for tells in IN:
-            if tells.of == of == "lost":
-                found = _counted(scene, link, tells, router, behind=None, queue=False)
-                if found is not None:
-                    yield found
+            if link.own:
+                yield from _of_link(scene, link, of, router, (router, RECEIVER))
+    if of == "lost":
+        for router, link in scene.network.ends(place.sent_to, "in"):
+            yield from _of_link(scene, link, of, router, None)
+
+
+def _of_link(
+    scene: Scene, link: Link, of: Missing, router: str, behind: tuple[str, str] | None, *, queue: bool = False
+) -> Iterator[Candidate]:
+    """Yield what the counters of a link tell; `behind` is the hop there, None: they are of the router."""
+    for tells in IN if behind is None else OUT:
+        if tells.of == of:
+            found = _counted(scene, link, tells, router, behind=behind, queue=queue)
+            if found is not None:
+                yield found
 
 
 def _counted(
@@ -66,7 +74,8 @@ def _counted(
     """Return what a counter of a link of this path alone tells; `behind` None: it is of the router."""
     rise, within = _rises(scene, link.series, tells.counter)
     lower = scene.span.lower(rise, within, tells.of)
-    upper = None if rise.outer is None else rise.outer + link.undelivered
+    # What waits when the last poll asks may be dropped later: seen up to 249 at a time.
+    upper = None if rise.outer is None else rise.outer + link.held_at(rise.closed_ns)
     if not rise.inner and not within.inner and not upper:
         return None
     if upper is None and not rise.inner:
@@ -86,7 +95,7 @@ def _counted(
         lower,
         upper,
         "counted",
-        exact=rise.still and scene.span.sure,
+        exact=rise.still and scene.span.sure and not link.held_at(rise.opened_ns),
         shared=not scene.span.sure,
         evidence=[_said(rise, tells.cause, f"on {router}'s link {_way(link)}")],
     )
@@ -94,37 +103,35 @@ def _counted(
 
 def _made_at_sources(scene: Scene, of: Missing) -> Iterator[Candidate]:
     """What the routers that senders are attached to gave back, less what they got back from further down."""
-    if of != "refused":
-        return
-    network = scene.network
-    for router, link in network.ends(scene.place.sent_to, "in"):
-        if not link.own:
-            continue
-        for tells in IN:
-            if tells.of != of:
-                continue
-            rise, within = _rises(scene, link.series, tells.counter)
-            named = scene.refused.get(tells.cause, 0)
-            if not named or not (rise.outer or rise.inner):
-                continue
-            back_up, back_low = 0, 0
-            unknown = False
-            for further in _ways_out(scene, router):
-                came, came_within = _rises(scene, further.series, tells.counter)
-                unknown = unknown or came.outer is None
-                back_up += came.outer or 0
-                if further.kind == "end":
-                    back_low += scene.span.lower(came, came_within, of)
-            upper = named if rise.outer is None else min(named, rise.outer)
-            lower = 0 if unknown else max(0, scene.span.lower(rise, within, of) - back_up)
-            upper = max(0, upper - back_low)
-            if upper:
-                yield Candidate(
-                    *("router", router, "", of, tells.cause, min(lower, upper), upper, "counted"),
-                    exact=rise.still and scene.span.sure and not unknown,
-                    shared=not scene.span.sure,
-                    evidence=[_said(rise, tells.cause, f"on {router}'s link from the sender")],
-                )
+    for router, link in scene.network.ends(scene.place.sent_to, "in"):
+        for tells in IN if link.own and of == "refused" else ():
+            if tells.of == of and (found := _made_at_source(scene, router, link, tells)) is not None:
+                yield found
+
+
+def _made_at_source(scene: Scene, router: str, link: Link, tells: OfLink) -> Candidate | None:
+    rise, within = _rises(scene, link.series, tells.counter)
+    named = scene.refused.get(tells.cause, 0)
+    if not named or not (rise.outer or rise.inner):
+        return None
+    back = back_of_ours = 0
+    known = True
+    for further in _ways_out(scene, router):
+        came, came_within = _rises(scene, further.series, tells.counter)
+        known = known and came.outer is not None
+        back += came.outer or came.inner
+        if further.kind == "end":
+            back_of_ours += scene.span.lower(came, came_within, tells.of)
+    risen = rise.inner if rise.outer is None else rise.outer
+    upper = max(0, (named if rise.outer is None else min(named, risen)) - back_of_ours)
+    lower = max(0, scene.span.lower(rise, within, tells.of) - back) if known else 0
+    return Candidate(
+        *("router", router, "", tells.of, tells.cause, min(lower, upper), upper, "counted"),
+        likely=max(0, risen - back),
+        exact=rise.still and scene.span.sure and known,
+        shared=not scene.span.sure or upper > risen - back,
+        evidence=[_said(rise, tells.cause, f"on {router}'s link from the sender")],
+    )
 
 
 def _ways_out(scene: Scene, router: str) -> Iterator[Link]:
@@ -136,46 +143,38 @@ def _ways_out(scene: Scene, router: str) -> Iterator[Link]:
             yield link
 
 
-def _between_routers(scene: Scene, of: Missing, *, made: bool) -> Iterator[Candidate]:
+def _between_routers(scene: Scene, of: Missing) -> Iterator[Candidate]:
     """Counters of links between routers: they are of all traffic, so upper bounds."""
-    span, network = scene.span, scene.network
     for one, other in scene.route.links:
-        dropped, evidence = 0, ""
-        for link in network.between(one, other):
-            rise = link.series.rise(OUT[0].counter, span.from_ns, span.to_ns)
-            risen = rise.inner if rise.outer is None else rise.outer
-            if of == "lost" and risen:
-                dropped += risen
-                evidence = _said(rise, "dropped", f"on {one}'s links to {other}, of all traffic")
-        if dropped:
-            yield Candidate(
-                *("link", one, other, of, "dropped", 0, dropped, "shared"), shared=True, evidence=[evidence]
-            )
-        for tells in IN if made else ():
-            if tells.of != of:
-                continue
-            came, evidence = 0, ""
-            for link in _into(network, other, one):
-                rise = link.series.rise(tells.counter, span.from_ns, span.to_ns)
-                risen = rise.inner if rise.outer is None else rise.outer
-                if risen:
-                    came += risen
-                    evidence = _said(rise, tells.cause, f"on {other}'s links from {one}, of all traffic")
-            further = sum(
-                span_rise.inner
-                for link in _ways_out(scene, other)
-                if link.kind == "end"
-                for span_rise in [link.series.rise(tells.counter, span.from_ns, span.to_ns)]
-            )
-            upper = came - further if of == "refused" else came
-            if of == "refused":
-                upper = min(upper, scene.refused.get(tells.cause, 0))
-            if upper > 0:
+        if of == "lost":
+            dropped, evidence = _risen(scene, scene.network.between(one, other), OUT[0])
+            if dropped:
+                text = f"{evidence} on {one}'s links to {other}, of all traffic"
                 yield Candidate(
-                    *("router", other, "", of, tells.cause, 0, upper, "shared"),
-                    shared=True,
-                    evidence=[evidence],
+                    *("link", one, other, of, "dropped", 0, dropped, "shared"), shared=True, evidence=[text]
                 )
+        for tells in IN:
+            if tells.of == of and (found := _made_further(scene, one, other, tells)) is not None:
+                yield found
+
+
+def _made_further(scene: Scene, one: str, router: str, tells: OfLink) -> Candidate | None:
+    """Return what a router on the way made of what came to it from `one`."""
+    came, evidence = _risen(scene, _into(scene.network, router, one), tells)
+    ways_out = list(_ways_out(scene, router)) if tells.of == "refused" else []
+    to_ends, _ = _risen(scene, [link for link in ways_out if link.kind == "end"], tells)
+    back, _ = _risen(scene, ways_out, tells)
+    upper = came - to_ends
+    if tells.of == "refused":
+        upper = min(upper, scene.refused.get(tells.cause, 0))
+    if upper <= 0:
+        return None
+    return Candidate(
+        *("router", router, "", tells.of, tells.cause, 0, upper, "shared"),
+        likely=max(0, came - back),
+        shared=True,
+        evidence=[f"{evidence} on {router}'s links from {one}, of all traffic"],
+    )
 
 
 def _into(network: Network, router: str, peer: str) -> Iterator[Link]:
@@ -183,6 +182,15 @@ def _into(network: Network, router: str, peer: str) -> Iterator[Link]:
     for link in history.links.values() if history else ():
         if link.kind == "router" and link.direction == "in" and link.peer == peer:
             yield link
+
+
+def _risen(scene: Scene, links: Iterable[Link], tells: OfLink) -> tuple[int, str]:
+    """Return how much a counter of several links rose together, and how that is said."""
+    span = scene.span
+    rises = [link.series.rise(tells.counter, span.from_ns, span.to_ns) for link in links]
+    total = sum(rise.inner if rise.outer is None else rise.outer for rise in rises)
+    least = "at least " if any(rise.outer is None and rise.inner for rise in rises) else ""
+    return total, f"{least}{total:,} {tells.cause.replace('_', ' ')}"
 
 
 def _queue(scene: Scene, of: Missing) -> Iterator[Candidate]:

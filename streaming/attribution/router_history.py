@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -26,6 +27,7 @@ MOST_ADDRESSES: Final = 4_096
 MOST_LINKS: Final = 8_192
 MOST_NODES: Final = 2_000
 STALE_INTERVALS: Final = 3
+MOST_HELD: Final = 256
 STUCK_NS: Final = 2_000_000_000
 
 
@@ -61,10 +63,15 @@ class Link:
     moved_ns: int = 0  # when a poll saw `deliveries` rise last
     rate: float = 0.0  # messages a second, between the last two polls
     asked_ns: int = 0
-    waited_ns: int = 0  # the last poll that saw something undelivered
+    held: list[list[int]] = field(default_factory=list)  # how much was undelivered, from when on
     undelivered: int = 0
     unsettled: int = 0
     zero_credit_seconds: int = 0
+
+    def held_at(self, ns: int) -> int:
+        """Return how much was undelivered at this time, as the poll before told it."""
+        before = bisect_right(self.held, ns, key=lambda one: one[0])
+        return self.held[before - 1][1] if before else 0
 
     @property
     def stuck_ns(self) -> int:
@@ -224,8 +231,9 @@ class RouterHistory:
             0,
         )
         link.undelivered, link.unsettled = row["undelivered"], row["unsettled"]
-        if link.undelivered:
-            link.waited_ns = at.answered_ns
+        if link.undelivered != (link.held[-1][1] if link.held else 0):
+            link.held.append([at.answered_ns, link.undelivered])
+            del link.held[:-MOST_HELD]
         link.zero_credit_seconds = row["zero_credit_seconds"]
 
     def _nodes(self, record: Telemetry) -> None:

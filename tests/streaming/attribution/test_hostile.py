@@ -59,7 +59,8 @@ def as_read(value: Any) -> Any:
         return telemetry.decode(value.encode())
     if not isinstance(value, dict):
         return value
-    return window_rows.check_live(value) if "at_ns" in value else window_rows.check_window(value)
+    data = window_rows.canonical(value)
+    return window_rows.decode_live(data) if "at_ns" in value else window_rows.decode_window(data)
 
 
 def play(history: History, rng: Random) -> int:

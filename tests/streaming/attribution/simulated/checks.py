@@ -87,7 +87,7 @@ def _bounds(history: History, row: AttributionRow) -> Iterator[str]:
 def _over_paths(history: History, rows: Iterable[AttributionRow]) -> Iterator[str]:
     """What all paths are told of a hop is at most what it took of all traffic, unless it is shared.
 
-    Where polls were lost its count is not known, and what is told there may be guessed: its lower bound is not.
+    Where polls were lost its count is not known, and what is said may be guessed: its lower bound is not.
     """
     said: Counter[Name] = Counter()
     for row in rows:

@@ -39,6 +39,9 @@ def _form(history: History, row: AttributionRow) -> Iterator[str]:
         attribution_rows.decode(attribution_rows.encode(row))
     except ValueError as error:
         yield f"{_of(row)} is no row: {error}"
+    for hop in row["hops"]:
+        if hop["cause"] in {"dropped", "no_route"} and not history.places[row["path"]].presettled:
+            yield f"{_of(row)}: {_name(hop)}, though the path is acknowledged"
     places = Counter((*_name(hop), hop["of"]) for hop in row["hops"])
     for place, times in places.items():
         if times > 1:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from random import Random
 
@@ -12,6 +12,7 @@ from .parts import MS, SECOND
 
 BROKER = "orders-a"
 TTL_NS = 60 * SECOND
+MARKING_NS = 30 * SECOND
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class PathPlan:
     presettled: bool
     via: str
     interval_ns: int
+    marking_ns: int = 0
 
     @property
     def settle_ns(self) -> int:
@@ -96,6 +98,8 @@ def draw(seed: int, fault: str, needs: Needs, *, further: tuple[str, ...] = (), 
             )
         )
     off_ns = rng.choice((20, 400)) * MS if disturbed else 20 * MS  # any two differ by less than a second
+    if not via and Random(f"{seed} marked").random() < 0.4:  # of its own, so that the rest stays as it is
+        paths[0] = replace(first, marking_ns=MARKING_NS)
     return Plan(
         seed=seed,
         fault=fault,

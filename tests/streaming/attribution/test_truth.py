@@ -16,7 +16,8 @@ from collectors.contract.attribution_rows import AttributionRow
 from streaming.attribution import Attribution
 
 MIXED = ("released", "no_route", "no_credit", "middle_killed", "receivers_router_killed", "link_cut")
-LOSING = [name for name, fault in FAULTS.items() if fault.loses and name != "purged"]
+# What an operator removes is told by no counter; what a way loses without counting it, only by marking.
+LOSING = [name for name, fault in FAULTS.items() if fault.loses and name not in {"purged", "lossy_way"}]
 
 
 @cache
@@ -76,6 +77,18 @@ def test_the_right_hop_is_first(fault: str) -> None:
             names = checks.first_names(rows, path)
             assert set(names) <= right, (seed, path)
             assert bool(names) == bool(right), (seed, path)
+
+
+@pytest.mark.slow
+def test_marking_tells_exactly_what_a_way_lost() -> None:
+    """Nobody counts such a loss: what one router sent and the next one got differs by it, colour by colour."""
+    for seed in (0, 2, 7):
+        history, rows = played(seed, "lossy_way")
+        assert history.places["east-west"].marking_ns
+        (row,) = [row for row in drive.last(rows) if row["path"] == "east-west" and row["lost"]]
+        (hop,) = [hop for hop in row["hops"] if hop["exact"]]
+        assert (hop["hop"], hop["cause"]) in history.truth.worst("east-west"), seed
+        assert hop["lower"] == hop["upper"] == row["lost"], seed
 
 
 @pytest.mark.slow

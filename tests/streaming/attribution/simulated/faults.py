@@ -138,6 +138,17 @@ def link_cut(run: Running) -> None:
     run.later(silent + run.seconds(5, 30), again)
 
 
+def lossy_way(run: Running) -> None:
+    """A part of what goes along a way is lost there, and no router counts it."""
+    way = run.first_way()
+    way.loses = 0.1
+
+    def undo() -> None:
+        way.loses = 0.0
+
+    run.later(run.seconds(10, 30), undo)
+
+
 def unwatched(run: Running) -> None:
     """The receiver's probe dies and starts again: nobody knows what came meanwhile."""
     receiver, start_ns = run.receiver, run.network.now_ns
@@ -178,6 +189,7 @@ FAULTS: dict[str, Fault] = {
     "middle_killed_in_ring": Fault(middle_killed, Needs(shape="ring")),
     "receivers_router_killed": Fault(receivers_router_killed, Needs(routers=3)),
     "link_cut": Fault(link_cut, Needs(shape="ring")),
+    "lossy_way": Fault(lossy_way, Needs(presettled=True, routers=3)),
     "stalled_link": Fault(stalled_link, loses=False),
     "slow_consumer": Fault(slow_consumer, loses=False),
     "unwatched": Fault(unwatched, Needs(presettled=True), loses=False),

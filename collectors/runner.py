@@ -9,6 +9,7 @@ from typing import Any, Final
 from prometheus_client import CollectorRegistry
 
 from collectors.broker.collector import BrokerCollector
+from collectors.config import paths
 from collectors.config.model import Config
 from collectors.polling.context import PollContext, Publish
 from collectors.polling.metric_cache import MetricCache
@@ -39,7 +40,14 @@ class CollectorRunner:
             cache = MetricCache()
             registry.register(cache)
         registry.register(poll_metrics)
-        context = PollContext(config.site, cache, poll_metrics, publish)
+        context = PollContext(
+            config.site,
+            cache,
+            poll_metrics,
+            publish,
+            paths.addresses_by_mesh(config),
+            paths.queues_by_broker(config),
+        )
         self._stop = Stop()
         self._collectors: list[MeshCollector | BrokerCollector] = [
             MeshCollector(name, mesh, context, self._stop, on_status) for name, mesh in config.meshes.items()

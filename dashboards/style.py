@@ -330,6 +330,40 @@ def table_panel(
     return built
 
 
+def matrix_panel(
+    title: str,
+    about: str,
+    unit: str,
+    asked: prometheus.Dataquery,
+    axes: tuple[str, str],
+    *,
+    size: tuple[int, int],
+    steps: Steps,
+    none: str,
+) -> table.Panel:
+    """Return a table with a row for each value of one label and a column for each of another, in colours."""
+    row, column = axes
+    include = f"^({row}|{column}|Value)$"
+    fields = {"rowField": row, "columnField": column, "valueField": "Value"}
+    panel = (
+        _common(table.Panel(), title, about, unit, steps, size)
+        .targets([asked])
+        .with_transformation(
+            models.DataTransformerConfig("filterFieldsByName", options={"include": {"pattern": include}})
+        )
+        .with_transformation(
+            models.DataTransformerConfig("groupingToMatrix", options={**fields, "emptyValue": "null"})
+        )
+        .cell_height(common_models.TableCellHeight.SM)
+        .no_value(none)
+    )
+    # The first column has the names of the rows, and is called by both labels.
+    built: table.Panel = override(
+        panel, f"/^(?!{row})/", custom__cellOptions={"type": "color-background", "mode": "basic"}
+    )
+    return built
+
+
 def _kept(field: str, sparks: tuple[str, ...]) -> str:
     """Return how a group's values are reduced: all for sparklines, else the only one."""
     return "allValues" if field in sparks else "last"

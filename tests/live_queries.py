@@ -28,6 +28,8 @@ MAY_BE_EMPTY = {
     "annotation Routers cut off": "there is a way to each",
     "Faults and works": "nothing was done to the network",
     "What was done, and what it did": "nothing was done to the network",
+    "Where": "no message was lost or refused",
+    "Backlog by hop, the largest": "nothing waits",
     "Queues at risk": "every queue has a consumer",
     "Queues": "`Empty in` is of queues that shrink",
     "Not delivered": "whatever was acknowledged was accepted",

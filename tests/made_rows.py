@@ -127,7 +127,14 @@ def live(path: str = "east-west", number: int = 0, **fields: Any) -> LiveRow:
         "response": {"50": 2_000_000, "90": 3_000_000, "max": 4_000_000, "mean": 2_100_000},
         "lower_bound": ["90"],
         "ends": [
-            {"role": "sender", "name": "east-1", "run": "00" * 8, "link": "attached", "frontier_ns": start_ns}
+            {
+                "role": "sender",
+                "name": "east-1",
+                "run": "00" * 8,
+                "link": "attached",
+                "peer": "A",
+                "frontier_ns": start_ns,
+            }
         ],
     }
     unknown = fields.keys() - row.keys()

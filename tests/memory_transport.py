@@ -49,9 +49,10 @@ class MemoryConnection:
         self.links: list[Any] = []
         self.open = self.closed = False
         self.problem = "not connected yet"
+        self.peer = ""
 
     def start(self) -> None:
-        self.open, self.problem = True, ""
+        self.open, self.problem, self.peer = True, "", "memory"
         for link in self.links:
             link.attach()
 

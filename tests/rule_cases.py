@@ -92,6 +92,18 @@ PATHS: Final = (
     ),
     Case(
         "AcceptedMessagesLost",
+        "fires: and a hop is to blame",
+        {
+            **_INFO,
+            **_NO_MOVES,
+            _LOST: "0x8 214x100",
+            f'inflight_path_blamed_hop{{{P},hop="C → receiver",cause="dropped"}}': "_x8 211x100",
+        },
+        3,
+        (ON_P,),
+    ),
+    Case(
+        "AcceptedMessagesLost",
         "does not: it was lost long ago",
         {**_INFO, **_NO_MOVES, _LOST: "0x8 1x100"},
         14,

@@ -29,8 +29,9 @@ _MAY_IMPORT = {
     "streaming/wording": "",
     "streaming/accounting": "histogram",
     "streaming/shard": "accounting",
+    "streaming/attribution": "",
     "streaming/archive": "",
-    "streaming/spark": "accounting archive shard",
+    "streaming/spark": "accounting archive attribution shard",
     "streaming/exporter": "accounting histogram states wording",
     "dashboards/promql": "",
     "dashboards/style": "",
@@ -56,7 +57,9 @@ _MAY_IMPORT = {
     "deploy/ping": "errors",
     "deploy/live_check": "errors logs",
     "deploy/status": "errors options",
+    "deploy/trace": "",
     "deploy/report": "errors marks",
+    "deploy/why": "errors",
     "deploy/parts": "errors jvm marks ping signals",
     "deploy/spark_submit": "errors jvm parts",
     "deploy/standin": "control_socket errors logs",
@@ -67,7 +70,7 @@ _MAY_IMPORT = {
     "deploy/demo": "actions embedded errors jvm lab signals topology",
     "deploy/commands": (
         "actions demo errors lab live_check logs marks options parts ping report signals spark_submit status"
-        " topology"
+        " topology trace why"
     ),
     "deploy/cli": "commands logs",
     "deploy/__main__": "cli",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,7 +23,10 @@ Make = Callable[[PollContext, Stop, Callable[[Any], None]], Any]
 class Watching:
     """Runs the collector that `make` returns until `close`; all its metrics have `labels`."""
 
-    def __init__(self, make: Make, kind: str, name: str, labels: dict[str, str]) -> None:
+    def __init__(
+        self, make: Make, kind: str, name: str, labels: dict[str, str], of_paths: Iterable[str] = ()
+    ) -> None:
+        """`of_paths` are the addresses, or queues, of paths that lie in what is watched."""
         self._kind, self._name, self._labels = kind, name, labels
         self.registry = CollectorRegistry()
         self.statuses: list[Any] = []
@@ -33,7 +36,11 @@ class Watching:
         self.registry.register(poll_metrics)
         self.stop = Stop()
         context = PollContext(
-            "here", cache, poll_metrics, lambda topic, record: self.records.append((topic, record))
+            "here",
+            cache,
+            poll_metrics,
+            lambda topic, record: self.records.append((topic, record)),
+            *[{name: frozenset(of_paths)}] * 2,
         )
         self._thread = threading.Thread(
             target=make(context, self.stop, self.statuses.append).run, daemon=True
@@ -42,6 +49,11 @@ class Watching:
 
     def value(self, metric: str, /, **labels: str) -> float | None:
         return self.registry.get_sample_value(f"inflight_{metric}", {**self._labels, **labels})
+
+    def rows(self, target: str, entity: str) -> list[dict[str, Any]]:
+        """Return the rows of the newest poll of a router or a broker."""
+        found = [r for _, r in self.records if (r.target, r.entity) == (target, entity)]
+        return [row for record in found if record.poll == found[-1].poll for row in record.rows]
 
     def polls(self, result: str, target: str = "") -> float:
         labels = {"collector": self._kind, "target": target or self._name, "result": result}

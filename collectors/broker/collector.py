@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -64,6 +65,8 @@ class BrokerCollector:
         self._since_selection = SELECT_POLLS
         self._counters = BrokerCounters()
         self._polls = 0
+        self._run = secrets.token_hex(8)
+        self._of_paths = context.queues.get(name, frozenset())
         self._last_ns: int | None = None
         self._faults = FaultLog(self._target.title)
 
@@ -96,12 +99,15 @@ class BrokerCollector:
                 self._select(product, self._client.ask(searches, until))
                 searches = []
             self._since_selection = 0
-        asked = poll.requests(product, self._broker.queues, self._selection, self._feeding)
+        asked = poll.requests(product, self._broker.queues, self._selection, self._feeding, self._of_paths)
+        asked_ns = time.monotonic_ns()
         replies = self._client.ask([*searches, *(item.request for item in asked)], until)
         if searches:
             self._select(product, replies[: len(searches)])
         now_ns = (wall_clock.now_ns(), time.monotonic_ns())
-        snapshot = read_replies(asked, replies[len(searches) :], product, self._broker.queues, now_ns)
+        answers = replies[len(searches) :]
+        snapshot = read_replies(asked, answers, product, self._broker.queues, now_ns, self._of_paths)
+        snapshot.asked_ns = now_ns[0] - (now_ns[1] - asked_ns)
         if not snapshot.one("broker"):
             self._product = None  # a backup that has no broker yet, or another product at the next start
             raise PollError("bad_reply", f"{self._broker.jolokia} has lost the broker's MBean")
@@ -120,7 +126,7 @@ class BrokerCollector:
         return self._product
 
     def _select(self, product: Product, found: list[dict[str, object]]) -> None:
-        self._selection = poll.select_queues(product, self._broker.queues, found)
+        self._selection = poll.select_queues(product, self._broker.queues, found, self._of_paths)
 
     def _succeeded(self, snapshot: BrokerSnapshot, seconds: float) -> None:
         self._target.answered()
@@ -141,7 +147,8 @@ class BrokerCollector:
             ],
             STALE_INTERVALS * self._broker.interval / 1e9,
         )
-        for record in records.of_broker(site, mesh, self.name, snapshot, counted, (self._polls, interval_ns)):
+        poll_of = (self._polls, interval_ns)
+        for record in records.of_broker(site, mesh, self.name, snapshot, counted, poll_of, self._run):
             self._context.publish(BROKER, record)
         if counted.restarted and not self._target.in_trouble:
             log.info("broker %s has restarted", self.name)
@@ -156,7 +163,7 @@ class BrokerCollector:
         self._context.cache.put(("broker", self.name), [("broker_up", (mesh, self.name), 0.0)])
         poll_of = (self._polls, interval_ns)
         self._context.publish(
-            BROKER, records.of_failure(site, mesh, self.name, wall_clock.now_ns(), text, poll_of)
+            BROKER, records.of_failure(site, mesh, self.name, wall_clock.now_ns(), text, poll_of, self._run)
         )
         self._target.failed(result, text)
         self._on_status(BrokerStatus(mesh, self.name, None, None, text, seconds, interval_ns))

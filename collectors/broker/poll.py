@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
@@ -49,8 +49,13 @@ def name_searches(product: Product) -> list[Search]:
     return [Search(bean.pattern.format(queue="*")) for bean in product.destinations]
 
 
-def select_queues(product: Product, queues: Queues, replies: Sequence[Any]) -> QueueSelection:
-    """Select by name as soon as more match than the limit: the first in order, the same ones at each poll."""
+def select_queues(
+    product: Product, queues: Queues, replies: Sequence[Any], of_paths: Collection[str] = ()
+) -> QueueSelection:
+    """Select by name as soon as more match than the limit: the first in order, the same ones at each poll.
+
+    Those `of_paths`, queues and addresses by their names, are wanted whatever matches.
+    """
     beans: dict[str, tuple[str, ...]] = {}
     omitted: dict[str, int] = {}
     too_many = False
@@ -59,9 +64,10 @@ def select_queues(product: Product, queues: Queues, replies: Sequence[Any]) -> Q
         names = [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
         named = [(queue, name) for name in names if (queue := _named(bean, name))]
         of_users = [(queue, name) for queue, name in named if not queue.startswith(product.internal)]
+        always = sorted(name for queue, name in named if queue in of_paths)
         wanted = sorted(name for queue, name in of_users if matches(queue, queues.include))
-        beans[bean.name] = tuple(wanted[: queues.limit])
-        omitted[bean.name] = len(of_users) - len(beans[bean.name])
+        beans[bean.name] = tuple(dict.fromkeys((*always, *wanted)))[: max(queues.limit, len(always))]
+        omitted[bean.name] = max(0, len(of_users) - len(beans[bean.name]))
         too_many = too_many or len(wanted) > queues.limit
     return QueueSelection(beans if too_many else None, omitted)
 
@@ -75,18 +81,23 @@ def _named(bean: Bean, name: str) -> str:
 
 
 def requests(
-    product: Product, queues: Queues, selection: QueueSelection, feeding: Iterable[str] = ()
+    product: Product,
+    queues: Queues,
+    selection: QueueSelection,
+    feeding: Iterable[str] = (),
+    of_paths: Collection[str] = (),
 ) -> list[BeanRequest]:
     """Return all of a poll's requests: broker, JVM, links, and the queues and addresses that are wanted.
 
-    `feeding` are queues that are asked for as they feed links, beside those of mirrors.
+    `feeding` are queues that are asked for as they feed links, beside those of mirrors; `of_paths` those that
+    are asked for whatever is configured.
     """
     found = [
         BeanRequest(bean, Read(bean.pattern, tuple(bean.wanted))) for bean in (product.broker, *schema.JVM)
     ]
     for bean in product.destinations:
         if selection.beans is None:
-            patterns: Sequence[str] = sorted(_server_patterns(bean, queues))
+            patterns: Sequence[str] = sorted({*_server_patterns(bean, queues, of_paths)})
         else:
             patterns = selection.beans[bean.name]
         found += [BeanRequest(bean, Read(pattern, tuple(bean.wanted))) for pattern in patterns]
@@ -100,8 +111,10 @@ def requests(
     return found
 
 
-def _server_patterns(bean: Bean, queues: Queues) -> Iterator[str]:
+def _server_patterns(bean: Bean, queues: Queues, of_paths: Collection[str]) -> Iterator[str]:
     quoted = [object_names.quote_pattern(pattern) for pattern in queues.include]
     if not bean.quotes_names or None in quoted:
         quoted = ["*"]  # all are asked for; what comes is filtered
-    yield from {bean.pattern.format(queue="*" if text == '"*"' else text) for text in quoted}
+    if bean.quotes_names:
+        quoted += [object_names.quote(name) for name in of_paths if not matches(name, queues.include)]
+    yield from (bean.pattern.format(queue="*" if text == '"*"' else text) for text in quoted)

@@ -11,9 +11,18 @@ from collectors.contract.untrusted_text import encodable
 
 
 def of_broker(
-    site: str, mesh: str, name: str, snapshot: BrokerSnapshot, counted: CountedBroker, poll: tuple[int, int]
+    site: str,
+    mesh: str,
+    name: str,
+    snapshot: BrokerSnapshot,
+    counted: CountedBroker,
+    poll: tuple[int, int],
+    run: str = "",
 ) -> Iterator[Telemetry]:
-    """Yield broker, JVM, queues, addresses and links; `poll` is the poll's number and interval in ns."""
+    """Yield broker, JVM, queues, addresses and links.
+
+    `poll` is the poll's number and interval in ns, `run` the collector's.
+    """
     number, interval_ns = poll
     broker = {
         **snapshot.one("broker"),
@@ -47,11 +56,16 @@ def of_broker(
                 poll=number,
                 rows=rows,
                 restarted=counted.restarted,
+                run=run,
+                asked_ns=snapshot.asked_ns or snapshot.at_ns,
+                answered_ns=snapshot.at_ns,
             )
         )
 
 
-def of_failure(site: str, mesh: str, name: str, at_ns: int, reason: str, poll: tuple[int, int]) -> Telemetry:
+def of_failure(
+    site: str, mesh: str, name: str, at_ns: int, reason: str, poll: tuple[int, int], run: str = ""
+) -> Telemetry:
     """Return the record of a broker that could not be polled."""
     number, interval_ns = poll
     return Telemetry(
@@ -63,4 +77,7 @@ def of_failure(site: str, mesh: str, name: str, at_ns: int, reason: str, poll: t
         interval_ns=interval_ns,
         poll=number,
         rows=[{"up": False, "reason": encodable(reason)}],
+        run=run,
+        asked_ns=at_ns,
+        answered_ns=at_ns,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -28,10 +28,11 @@ def read_replies(
     product: Product,
     queues: Queues,
     now_ns: tuple[int, int],
+    of_paths: Collection[str] = (),
 ) -> BrokerSnapshot:
     """Return what a poll found; what is wrong with single MBeans is counted, and the rest holds.
 
-    `now_ns` is the wall clock and a steady one.
+    `now_ns` is the wall clock and a steady one; queues and addresses `of_paths` are never left out.
     """
     snapshot = BrokerSnapshot(product, *now_ns, beans={})
     several = (
@@ -45,7 +46,8 @@ def read_replies(
         seen = known.setdefault(bean.name, set())
         filtered = bean in product.destinations
         for row in _rows(item, reply, snapshot):
-            if filtered and not _is_wanted(row[bean.keys[-1][1]], product, queues):
+            name = row[bean.keys[-1][1]] if filtered else ""
+            if filtered and name not in of_paths and not _is_wanted(name, product, queues):
                 continue
             identity = _identity(bean, row)
             if identity in seen:  # of two patterns that both match it
@@ -55,7 +57,9 @@ def read_replies(
     for bean in {item.bean for item in asked}:
         limit = queues.limit if bean in several else MAX_NAMED
         if len(rows := snapshot.beans[bean.name]) > limit:
-            rows.sort(key=lambda row: _identity(bean, row))
+            always = of_paths if bean in product.destinations else ()
+            limit = max(limit, sum(_identity(bean, row)[-1] in always for row in rows))
+            rows.sort(key=lambda row: (_identity(bean, row)[-1] not in always, _identity(bean, row)))
             entity = schema.LINK.name if bean in product.links.beans else bean.name
             snapshot.omitted[entity] = snapshot.omitted.get(entity, 0) + len(rows) - limit
             del rows[limit:]

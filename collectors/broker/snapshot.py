@@ -23,6 +23,7 @@ class BrokerSnapshot:
     faults: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
     omitted: dict[str, int] = field(default_factory=dict)
+    asked_ns: int = 0  # when the request was sent whose answer came at `at_ns`
 
     def one(self, bean: str) -> Row:
         """Return the row of an MBean that exists once; empty if it could not be read."""

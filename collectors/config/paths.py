@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -85,9 +86,43 @@ class Path:
     marking_ns: int = 0  # how long a colour is sent (streaming/attribution.md); 0: not marked
 
     @property
+    def addresses(self) -> tuple[str, ...]:
+        """All addresses that its messages may have on their way."""
+        several = (sent_to(each, self.marking_ns) for each in (self.address, self.receive_address))
+        return tuple(dict.fromkeys(itertools.chain(*several)))
+
+    @property
     def peak_rate(self) -> float:
         """Messages a second of the fastest step; a guess for a path that goes as fast as it can."""
         return max(max(step.start, step.end) for step in self.rate) or _FULL_SPEED
+
+
+def sent_to(address: str, marking_ns: int) -> tuple[str, ...]:
+    """Returns the addresses to which messages go that are sent to this one, by colour; one if not marked."""
+    return (f"{address}/0", f"{address}/1") if marking_ns else (address,)
+
+
+def addresses_by_mesh(config: Config) -> dict[str, frozenset[str]]:
+    """Returns the addresses of all paths that lie in a mesh, or go through a broker of it."""
+    found: dict[str, set[str]] = {}
+    for path in resolve(config).values():
+        meshes = {config.endpoints[path.source].mesh, config.endpoints[path.target].mesh}
+        if path.via is not None:
+            meshes.add(config.brokers[path.via].mesh)
+        for mesh in meshes:
+            found.setdefault(mesh, set()).update(path.addresses)
+    return {mesh: frozenset(addresses) for mesh, addresses in found.items()}
+
+
+def queues_by_broker(config: Config) -> dict[str, frozenset[str]]:
+    """Returns the names that queues and addresses of the paths through a broker may have there."""
+    found: dict[str, set[str]] = {}
+    for path in resolve(config).values():
+        if path.via is not None:
+            # Artemis names a queue of another name than its address by both: address::queue.
+            names = (name for address in path.addresses for name in address.split("::"))
+            found.setdefault(path.via, set()).update(names)
+    return {broker: frozenset(names) for broker, names in found.items()}
 
 
 def member_name(flow: str, target: str) -> str:

@@ -89,6 +89,14 @@ _SECTIONS: Final[dict[str, tuple[tuple[str, Kind, tuple[str, ...], str], ...]]] 
         ("path_state", "gauge", _P, "The state that the path is in, as a number; the higher, the worse."),
         ("path_maintenance", "gauge", _P, "1 inside a marked maintenance window."),
     ),
+    "which hop, from rows of attribution": (
+        ("path_explained_messages_total", "counter", (*_P, "class", "hop", "cause"), "Messages lost or refused that a hop explains, when an episode is first final; hops beyond 64 of a path are _other."),
+        ("path_unexplained_messages_total", "counter", (*_P, "class"), "Messages lost or refused that no hop explains, when an episode is first final."),
+        ("path_reexplained_messages_total", "counter", (*_P, "class", "hop", "cause", "direction"), "What later revisions of final episodes changed: explained plus added less removed is what is said now; cause unexplained, with no hop, is of the messages that no hop explains."),
+        ("path_delay_explained_seconds", "gauge", (*_P, "hop", "cause"), "Of the newest slow episode while it is open, the delay that a hop explains; not there otherwise."),
+        ("path_route_messages", "gauge", (*_P, "place", "hop", "flow"), "Messages into and out of each stop of the route in the newest episode with lost or refused messages, by place along the route; as long as path_blamed_hop."),
+        ("path_blamed_hop", "gauge", (*_P, "hop", "cause"), "Messages said of the first hop of the newest episode with lost or refused messages, one series for a path, until ten minutes after the episode's end; for the texts of alerts."),
+    ),
     "probes": (
         ("probe_end_up", "gauge", (*_P, "end", "site"), "1 where the end is connected, attached and, a sender, has credit."),
         ("probe_messages_total", "counter", (*_P, "end", "outcome"), "Messages seen by an end, live, before any accounting."),

@@ -40,7 +40,10 @@ class PathAddress(TypedDict):
 
 
 class PathLink(TypedDict):
-    """A link of such an address to an end point, or any link between routers that ever carried a message."""
+    """A link of such an address to an end point, or any link between routers that ever carried a message.
+
+    Those of the routers' own protocol are left out.
+    """
 
     identity: Name
     name: Annotated[str, type_check.MaxLength(512, printable=False)]
@@ -48,7 +51,7 @@ class PathLink(TypedDict):
     direction: Literal["in", "out"]
     peer: Name  # the neighbour's id; of an end point the connector's name, else the container's
     own: bool  # of an end point: a probe of ours
-    address: PathOrAddress  # empty between routers
+    address: PathOrAddress  # between routers only where a link has one: with an edge, and of a link route
     phase: Word
     deliveries: Count
     presettled: Count

@@ -207,7 +207,7 @@ def _oldest(name: str, value: Any) -> int | None:
 
 
 _READ: Final[Mapping[str, Reader]] = {
-    **dict.fromkeys(("mesh", "source", "target", "name"), _name),
+    **dict.fromkeys(("mesh", "source", "target", "name", "peer"), _name),
     **dict.fromkeys(("path", "address"), _text(1_024, printable=False)),
     **dict.fromkeys(("observed_from_ns", "frontier_ns", "second", "rfc3550_ns"), _int),
     **dict.fromkeys(

@@ -100,6 +100,7 @@ class Header(NamedTuple):
     warmup: bool = False  # a run of its own, which the accounting ignores
 
     link: Link = "attached"
+    peer: str = ""  # the container id of who it is attached to, or was last
     detached: tuple[Span, ...] = ()  # when the link was down, since the record before
     gaps: tuple[Gap, ...] = ()
     unwatched: tuple[Span, ...] = ()  # of a receiver: its process stood still, or was catching up

@@ -58,11 +58,11 @@ class Telemetry:
         return json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def split(record: Telemetry) -> Iterator[Telemetry]:
-    """Yield the record in parts of at most MAX_ROWS rows; one part if it has no rows."""
-    parts: Sequence[int] = range(0, len(record.rows), MAX_ROWS) or (0,)
+def split(record: Telemetry, most: int = MAX_ROWS) -> Iterator[Telemetry]:
+    """Yield the record in parts of at most so many rows; one part if it has no rows."""
+    parts: Sequence[int] = range(0, len(record.rows), most) or (0,)
     for number, start in enumerate(parts, 1):
-        rows = record.rows[start : start + MAX_ROWS]
+        rows = record.rows[start : start + most]
         yield replace(record, rows=rows, part=number, parts=len(parts))
 
 

@@ -211,7 +211,11 @@ def check_window(row: Any) -> WindowRow:
 
 
 def check_live(row: Any) -> LiveRow:
-    """Does the same for a live row."""
+    """Does the same for a live row; one of an older job is made whole."""
+    ends = row.get("ends") if isinstance(row, dict) else None
+    for end in ends if isinstance(ends, list) else ():
+        if isinstance(end, dict):
+            end.setdefault("peer", "")
     _LIVE(row, "row")
     return cast("LiveRow", row)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from collectors.contract.telemetry import Telemetry
 from collectors.contract.topics import Topic
@@ -21,6 +21,12 @@ class PollContext:
     cache: MetricCache
     poll_metrics: PollMetrics
     publish: Publish
+    addresses: Mapping[str, frozenset[str]] = field(
+        default_factory=dict
+    )  # of paths, by the meshes they lie in
+    queues: Mapping[str, frozenset[str]] = field(
+        default_factory=dict
+    )  # of paths, by the brokers they go through
 
     def standstill_check(self) -> Callable[[], bool]:
         """Return a function that says whether this process has stood still since its last call.

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path as File
 from typing import Final
 
+from collectors.amqp import containers
 from collectors.config.model import Endpoint
 from collectors.config.paths import Path
 from collectors.probe.durable.journal import FileJournals, Journals, MemoryJournals
@@ -142,8 +143,8 @@ class Prober:
         """
         key = endpoint, role, subscription or alone
         if key not in self._connections:
-            name = f"inflight-{role}-{self._settings.site}-{endpoint}"
-            name += f"-{subscription}" if subscription else f"-{new_run():016x}"
+            own = subscription or f"{new_run():016x}"
+            name = containers.of_probe(role, self._settings.site, endpoint, own)
             self._connections[key] = self._transport.connection(self._endpoints[endpoint], name)
         return self._connections[key]
 

@@ -225,6 +225,7 @@ class Receiver:
         return {
             **self._uptime.state,
             **self._uptime.take_spans(now_ns),
+            "peer": self.link.connection.peer,
             "unwatched": self._standstill.take(now_ns, is_read=self.link.is_read),
             "foreign": foreign,
             "clock": clocks,

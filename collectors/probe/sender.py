@@ -279,7 +279,7 @@ class Sender:
         for entry in self.ledger.close(until):
             self._publisher.add_ledger(f"{self._run:016x}", entry, **self._state())
         frontier = now if bye else until * SECOND_NS
-        last = {**self._state(), **self._uptime.take_spans(now)}
+        last = {**self._state(), "peer": self.link.connection.peer, **self._uptime.take_spans(now)}
         self._publisher.end(frontier, kind="bye" if bye else "alive", always=True, **last)
 
     def _state(self) -> dict[str, Any]:

@@ -42,6 +42,10 @@ class Connection(Protocol):
     def problem(self) -> str:
         """Why it is not open; empty while it is."""
 
+    @property
+    def peer(self) -> str:
+        """By what name the peer knows itself, now or when it was open last; empty where it was never told."""
+
     def start(self) -> None: ...
 
     def close(self) -> None:

@@ -26,6 +26,11 @@ _OWN: Final = ("$", "_$", "mc/sfe.", "sfe.", "vfcr.", "_local/", "_topo/")
 _PHASED: Final = {"dispatch": True, "skupper": False}  # whether a digit stands after the M
 
 
+def phase(key: str, flavour: FlavourName) -> str:
+    """Return the digit by which a router tells apart what goes to a waypoint and what comes from it."""
+    return key[1:2] if _PHASED[flavour] and key[:1] == "M" and key[1:2].isdigit() else ""
+
+
 def mobile(key: str | None, flavour: FlavourName) -> str | None:
     """Return the name by which applications know the address; None if it is internal."""
     if not key or key[0] != "M":
@@ -43,3 +48,8 @@ def readable(key: str, flavour: FlavourName) -> str:
         return f"{key[2:] if _PHASED[flavour] and key[1:2].isdigit() else key[1:]} (router's own)"
     kind = _CLASSES.get(key[:1])
     return f"{key[1:]} ({kind})" if kind else key
+
+
+def key(name: str, flavour: FlavourName) -> str:
+    """Return the key of a mobile address: of its first phase, where the key tells the phase."""
+    return f"M0{name}" if _PHASED[flavour] else f"M{name}"

@@ -14,6 +14,13 @@ RouterResult = Literal["ok", "timeout", "unreachable", "denied", "bad_reply"]
 Scope = Literal["whole", "identity", "nothing"]  # what a router is asked: all, only who it is, or nothing
 
 
+class Asked(NamedTuple):
+    """When rows were asked for, and when the last of them came; by one clock or another."""
+
+    asked_ns: int
+    answered_ns: int
+
+
 class KnownRouter(NamedTuple):
     """What is known of a router from earlier polls."""
 
@@ -34,6 +41,7 @@ class AskedRouter:
     whole: bool = True  # not only asked who it is
     tables: dict[str, Table] = field(default_factory=dict)
     unnamed: frozenset[str] = frozenset()
+    times: dict[str, Asked] = field(default_factory=dict)  # of each of the tables
     told_ns: int = 0  # when it told its links
     own: int = 0  # requests and replies of this poll that may have been on their way when it told its links
     open: int = 0

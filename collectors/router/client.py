@@ -12,11 +12,12 @@ from typing import Any, Final
 
 from proton import SASL, Collector, Connection, Delivery, Endpoint, Event, SSLException, Transport
 
+from collectors.amqp import containers
 from collectors.amqp.options import AmqpOptions
 from collectors.polling.errors import PollError
 from collectors.router import connection_errors
 from collectors.router.connection_errors import UNAUTHORIZED
-from collectors.router.schema import DISPATCH, OWN_CONTAINER, SKUPPER, SKUPPER_PRODUCT, Flavour
+from collectors.router.schema import DISPATCH, SKUPPER, SKUPPER_PRODUCT, Flavour
 
 CREDIT: Final = 1000
 MAX_REPLY_BYTES: Final = 32 << 20
@@ -63,7 +64,7 @@ class ManagementClient:
         self._connection = Connection()
         self._events = Collector()
         self._connection.collect(self._events)
-        self._connection.container = f"{OWN_CONTAINER}{uuid.uuid4()}"
+        self._connection.container = f"{containers.COLLECTOR}{uuid.uuid4()}"
         self._connection.properties = {"product": "inflight"}
         self._transport = Transport()
         try:
@@ -81,14 +82,19 @@ class ManagementClient:
             raise
 
     @property
-    def guess(self) -> Flavour:
-        """The flavour that the peer seems to be, by what it said when the connection opened."""
+    def product(self) -> str | None:
+        """What the peer called itself when the connection opened."""
         try:
             properties = self._connection.remote_properties
         except UnicodeDecodeError:
             properties = None
         product = properties.get("product") if isinstance(properties, dict) else None
-        return SKUPPER if product == SKUPPER_PRODUCT else DISPATCH
+        return str(product) if isinstance(product, str) else None
+
+    @property
+    def guess(self) -> Flavour:
+        """The flavour that the peer seems to be."""
+        return SKUPPER if self.product == SKUPPER_PRODUCT else DISPATCH
 
     @property
     def credit(self) -> int:

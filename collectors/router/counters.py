@@ -10,6 +10,7 @@ from typing import Any, Final
 from collectors.contract.untrusted_text import matches
 from collectors.polling.monotonic_counters import CounterDeltas, MonotonicSums
 from collectors.router import address_names, schema
+from collectors.router.path_rows import LinkPlace, PathRows
 from collectors.router.replies import Row
 from collectors.router.snapshot import LinkGroup, RouterSnapshot, link_group
 
@@ -53,13 +54,16 @@ class CountedRouter:
     allocators: dict[str, CountedGroup]
     ingress: dict[str, int]  # by the router where they came in: deliveries this poll added
     omitted: dict[str, int]
+    of_paths: dict[str, list[Row]] = field(default_factory=dict)  # by entity of contract/path_telemetry.py
 
 
 class RouterCounters:
     """Counters of one router; `count` is given each poll that succeeded."""
 
-    def __init__(self, patterns: tuple[str, ...]) -> None:
+    def __init__(self, patterns: tuple[str, ...], addresses: frozenset[str] = frozenset()) -> None:
+        """`patterns` say what is told apart in sums; the `addresses` of paths are told one by one, too."""
         self._patterns = patterns
+        self._paths = PathRows(addresses)
         self._deltas = CounterDeltas()
         self._allocator_deltas = CounterDeltas()  # which has rounds of its own: it is read less often
         self._sums = {
@@ -79,8 +83,10 @@ class RouterCounters:
         self._allocator_deltas.start_round(restarted=restarted)
         added = self._deltas.increase("total", _vector(snapshot.totals, TOTAL_COUNTERS))
         self._sums["total"].add("", added, snapshot.steady_ns)
+        self._paths.begin()
         links, other_links = self._links(snapshot)
         addresses, other_addresses = self._addresses(snapshot)
+        of_paths, other_rows = self._paths.end(snapshot, restarted=restarted)
         if "allocator" in snapshot.fresh:
             self._allocators = self._read_allocators(snapshot)
             self._allocator_deltas.end_round()
@@ -92,7 +98,8 @@ class RouterCounters:
             addresses,
             self._allocators,
             self._ingress(snapshot),
-            {"link_group": other_links, "address": other_addresses},
+            {"link_group": other_links, "address": other_addresses, "path_row": other_rows},
+            of_paths,
         )
         self._deltas.end_round()
         for sums in self._sums.values():
@@ -103,12 +110,16 @@ class RouterCounters:
         sums = self._sums["link"]
         found: dict[LinkGroup, CountedGroup] = {}
         omitted: set[LinkGroup] = set()
-        groups: dict[tuple[Any, ...], LinkGroup] = {}
+        groups: dict[tuple[Any, ...], tuple[LinkGroup, LinkPlace | None]] = {}
         for link in snapshot.rows("link"):
             where = (link["connection"], link["address"], link["direction"], link["type"])
-            group = groups.get(where)
-            if group is None:
-                group = groups[where] = self._group(snapshot, link, omitted)
+            known = groups.get(where)
+            if known is None:
+                place = self._paths.link_place(snapshot, link)
+                known = groups[where] = self._group(snapshot, link, omitted), place
+            group, place = known
+            if place is not None:
+                self._paths.link(link, place)
             added = self._deltas.increase(("link", link["identity"]), _counted(link))
             sums.add(group, added, snapshot.steady_ns)
             entry = found.get(group)
@@ -151,6 +162,7 @@ class RouterCounters:
             name = address_names.mobile(row["key"], snapshot.flavour)
             if name is None:
                 continue
+            self._paths.address(row, name)
             if not matches(name, self._patterns) or (name not in sums and len(sums) >= MAX_GROUPS):
                 omitted.add(name)
                 name = address_names.OTHER

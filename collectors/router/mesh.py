@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import secrets
 import threading
 import zlib
 from collections.abc import Callable, Iterator
@@ -62,6 +63,7 @@ class MeshState:
         self._name = name
         self._mesh = mesh
         self._context = context
+        self._addresses = context.addresses.get(name, frozenset())
         self._on_status = on_status
         self._lock = threading.Lock()
         self._watched: dict[str, WatchedRouter] = {}
@@ -69,6 +71,7 @@ class MeshState:
         self._topology = Topology(mesh.expect)
         self._between: dict[tuple[str, str], int] = {}
         self._polls = 0
+        self._run = secrets.token_hex(8)
         self._faults = FaultLog(f"mesh {name}")
 
     def begin(self, flavour: Flavour, tags: Iterator[int], number: int = 0, local: str | None = None) -> Poll:
@@ -84,6 +87,7 @@ class MeshState:
         with self._lock:
             self._urls.polled(number, poll)
             status = MeshStatus(self._name, at_ns, self._mesh.interval, urls=self._urls.failures)
+            status.asked_ns = max(0, poll.local.started_ns + at_ns - steady_ns)
             for router, asked in poll.asked.items():
                 watched = self._watch(router, asked)
                 if router in poll.heard or asked.result == "ok":
@@ -116,7 +120,7 @@ class MeshState:
                 self._down(router, watched, reasons, status)
             status.graph.routers = dict.fromkeys(status.down, False)
             self._context.cache.put(self._name, self._mesh_metrics(status, up=False))
-            self._context.publish(ROUTER, records.of_mesh(self._context.site, status, self._polls))
+            self._context.publish(ROUTER, records.of_mesh(self._context.site, status, self._polls, self._run))
             self._on_status(status)
 
     def _judge(self, status: MeshStatus, steady_ns: int) -> None:
@@ -141,7 +145,7 @@ class MeshState:
 
     def _publish(self, status: MeshStatus) -> None:
         self._polls += 1
-        for record in records.of_poll(self._context.site, status, self._polls):
+        for record in records.of_poll(self._context.site, status, self._polls, self._run):
             self._context.publish(ROUTER, record)
         self._on_status(status)
 
@@ -149,7 +153,7 @@ class MeshState:
         watched = self._watched.get(router)
         if watched is None:
             watched = self._watched[router] = WatchedRouter(
-                asked.kind, asked.flavour, RouterCounters(self._mesh.addresses), 0
+                asked.kind, asked.flavour, RouterCounters(self._mesh.addresses, self._addresses), 0
             )
             self._context.poll_metrics.add_target(("router", f"{self._name}/{router}"))
         return watched
@@ -207,7 +211,7 @@ class MeshState:
     def _show(self, status: MeshStatus, omitted_routers: int) -> None:
         for_seconds = STALE_INTERVALS * self._mesh.interval / 1e9
         cache = self._context.cache
-        omitted = {"router": omitted_routers, "link_group": 0, "address": 0}
+        omitted = {"router": omitted_routers, "link_group": 0, "address": 0, "path_row": 0}
         for router, snapshot in status.snapshots.items():
             counted = status.counted[router]
             for entity, count in counted.omitted.items():

@@ -24,5 +24,6 @@ class MeshStatus:
     cut_off: dict[str, CutOff] = field(default_factory=dict)  # of those in `snapshots`
     urls: dict[str, str | None] = field(default_factory=dict)  # why nothing is seen through one
     graph: Graph = field(default_factory=Graph)
+    asked_ns: int = 0  # when the poll that ended at `at_ns` began
     settled: bool = True  # each URL has been tried, and each router's rates are known
     failure: str | None = None  # why the mesh as a whole could not be polled

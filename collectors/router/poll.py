@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import Final
 
 from collectors.router import management, schema
-from collectors.router.asked import AskedRouter, Kind, KnownRouter, RouterResult, Scope
+from collectors.router.asked import Asked, AskedRouter, Kind, KnownRouter, RouterResult, Scope
 from collectors.router.in_flight import InFlight, SentRequest
 from collectors.router.management import Nodes, Query, Reply, Request
 from collectors.router.replies import BadReply, Refused, Table, parse
@@ -154,7 +154,7 @@ class Poll:
     def _use(self, sent: SentRequest, reply: Reply, now_ns: int) -> None:
         asked, request = sent.asked, sent.request
         body = reply.checked_body()
-        if isinstance(request, Nodes):
+        if not isinstance(request, Query):
             for router in management.node_ids(body):
                 self._hear(router, "interior")
             return
@@ -168,6 +168,8 @@ class Poll:
             asked.told_ns = asked.told_ns or now_ns
             asked.own = max(asked.own, self._in_flight.sent - sent.ended_before)
         table = asked.tables.setdefault(entity.name, Table())
+        times = asked.times.get(entity.name)
+        asked.times[entity.name] = Asked(times.asked_ns if times else sent.at_ns, now_ns)
         table.rows += page.rows
         table.absent = page.absent
         if entity.paged and page.came >= schema.PAGE and len(table.rows) < MAX_ROWS:
@@ -225,7 +227,7 @@ class Poll:
             self._ask(asked, self._query(asked, request.entity, request.offset))
             return
         self._fault(asked, bad)
-        if isinstance(request, Nodes):
+        if not isinstance(request, Query):
             return  # the node table tells the same
         if not first and (status is not None or bad.reason == "shape"):
             # One entity that this router does not tell of, or not in our words; the others hold.

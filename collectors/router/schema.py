@@ -148,6 +148,7 @@ ADDRESS: Final = Entity(
         inProcess                        in_process               number
         subscriberCount                  local                    number  router_address_subscribers()
         remoteCount                      remote                   number  router_address_subscribers()
+        remoteHostRouters                hosts                    texts
         containerCount                   containers               number
         deliveriesIngress                ingress                  count   router_address_deliveries_total()
         deliveriesEgress                 egress                   count   router_address_deliveries_total()
@@ -161,6 +162,22 @@ ADDRESS: Final = Entity(
     ),
     paged=True,
 )
+# Read alone, by its key, which its identity is. The routers' own address below is the same at all of them.
+ONE_ADDRESS: Final = Entity(
+    "address",
+    "router.address",
+    "key",
+    attributes(
+        """
+        key                key             text
+        distribution       distribution    text
+        inProcess          in_process      number
+        subscriberCount    local           number
+        remoteHostRouters  hosts           texts
+        """
+    ),
+)
+EVERYWHERE: Final = "L$management"
 NODE: Final = Entity(
     "node",
     "router.node",
@@ -320,7 +337,6 @@ PAGE: Final = 500
 ALWAYS_TOLD: Final = frozenset({"name", "identity", "type"})
 
 SKUPPER_PRODUCT: Final = "skupper-router"  # as it calls itself when a connection opens
-OWN_CONTAINER: Final = "inflight-collect-"  # how containers begin that ask for management
 LOCAL: Final = "$management"
 
 

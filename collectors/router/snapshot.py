@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from collectors.amqp import containers
 from collectors.contract.untrusted_text import matches
 from collectors.router import address_names
-from collectors.router.asked import AskedRouter
+from collectors.router.asked import Asked, AskedRouter
 from collectors.router.replies import Row, Table
-from collectors.router.schema import OWN_CONTAINER, FlavourName
+from collectors.router.schema import FlavourName
 
-_ROUTER_ROLES = frozenset({"inter-router", "inter-router-data", "edge", "inter-edge"})
+ROUTER_ROLES: Final = frozenset({"inter-router", "inter-router-data", "edge", "inter-edge"})
 
 
 class LinkGroup(NamedTuple):
@@ -40,6 +41,10 @@ class RouterSnapshot:
     fresh: frozenset[str] = frozenset()  # entities asked for in this very poll
     edge: bool = False
     instance: int | None = None
+    times: dict[str, Asked] = field(
+        default_factory=dict
+    )  # of the wall clock, of those asked for in this poll
+    connections: dict[str, Row] = field(default_factory=dict)
     peers: dict[str, str] = field(default_factory=dict)  # connection -> peer
     neighbours: set[str] = field(default_factory=set)  # those of the peers that are routers
     own: int = 0  # messages of ours that may be among those on its links to them
@@ -56,7 +61,7 @@ class RouterSnapshot:
 def take_snapshot(
     asked: AskedRouter, at_ns: int, steady_ns: int, before: Mapping[str, Table] | None = None
 ) -> RouterSnapshot:
-    """Make it of a router that has answered; `steady_ns` is when the poll ended.
+    """Make it of a router that has answered; `at_ns` and `steady_ns` are when the poll ended, by two clocks.
 
     `before` are tables of an earlier poll, for entities that were not asked for in this one.
     """
@@ -78,16 +83,18 @@ def take_snapshot(
         fresh=frozenset(asked.tables),
         edge=who.get("mode") == "edge",
         own=asked.own,
+        times={name: _of_wall(times, at_ns - steady_ns) for name, times in asked.times.items()},
     )
     own = next((row for row in snapshot.rows("node") if row["id"] == router), None)
     snapshot.instance = own["instance"] if own else None
     connectors = {(row["host"], row["port"]): row["name"] for row in snapshot.rows("connector")}
     ours = set()
     for row in snapshot.rows("connection"):
+        snapshot.connections[row["identity"]] = row
         peer = snapshot.peers[row["identity"]] = _peer(row, connectors)
-        if row["role"] in _ROUTER_ROLES:
+        if row["role"] in ROUTER_ROLES:
             snapshot.neighbours.add(peer)
-        elif (row["container"] or "").startswith(OWN_CONTAINER):
+        elif (row["container"] or "").startswith(containers.COLLECTOR):
             ours.add(row["identity"])
     if ours:
         for link in snapshot.rows("link"):
@@ -96,8 +103,12 @@ def take_snapshot(
     return snapshot
 
 
+def _of_wall(times: Asked, offset_ns: int) -> Asked:
+    return Asked(*(max(0, ns + offset_ns) for ns in times))
+
+
 def _peer(connection: Row, connectors: dict[tuple[str | None, str | None], str]) -> str:
-    if connection["role"] in _ROUTER_ROLES:
+    if connection["role"] in ROUTER_ROLES:
         return connection["container"] or ""
     if connection["role"] == "route-container" and connection["direction"] == "out":
         host, _, port = (connection["host"] or "").rpartition(":")

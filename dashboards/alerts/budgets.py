@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from dashboards.alerts.rules import Alert, Recording, Severity
+from dashboards.alerts.rules import Alert, Recording, Severity, Where
 
 
 class Pace(NamedTuple):
@@ -26,6 +26,7 @@ class _Kind(NamedTuple):
     bound: str  # how the expression goes on
     summary: str
     details: str
+    where: Where
 
 
 PACES: Final = (
@@ -41,8 +42,8 @@ _DETAILS: Final = (
     " {{ . | first | value | humanizeDuration }}{{ end }}"
 )
 _KINDS: Final = (
-    _Kind("DeliveryBudgetBurn", "unless", "not delivered", ""),
-    _Kind("LatencyBudgetBurn", "and", "missed the bound of {{ $labels.slo }}", _DETAILS),
+    _Kind("DeliveryBudgetBurn", "unless", "not delivered", "", "missing"),
+    _Kind("LatencyBudgetBurn", "and", "missed the bound of {{ $labels.slo }}", _DETAILS, "slow"),
 )
 
 
@@ -64,6 +65,7 @@ def _burn(kind: _Kind, pace: Pace) -> Alert:
             f" {pace.words}"
         ),
         details=kind.details.replace("RANGE", pace.long),
+        where=kind.where,
         board="path",
     )
 

@@ -28,6 +28,7 @@ ALERTS: Final = (
         """,
         severity="page",
         summary="Path {{ $labels.path }}: nothing delivered for {{ $value | humanizeDuration }} or more",
+        where="missing",
         board="path",
     ),
     Alert(
@@ -57,6 +58,7 @@ ALERTS: Final = (
         """,
         severity="page",
         summary="Path {{ $labels.path }}: {{ $value | humanize }} accepted messages lost within ten minutes",
+        where="missing",
         board="path",
     ),
 )

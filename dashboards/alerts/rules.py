@@ -6,6 +6,7 @@ import textwrap
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+Where = Literal["", "missing", "slow"]
 Severity = Literal["page", "ticket", "info", "none"]
 Json = dict[str, Any]
 
@@ -22,6 +23,11 @@ _RUNBOOK: Final = (
     'http://{{ . | first | label "instance" }}/runbook'
     "{{ else }}dashboards/RUNBOOK.md{{ end }}"
 )
+# Asked for when the text is made: as labels of the alert, hop and cause would make a new one of it.
+_BLAMED: Final[dict[Where, tuple[str, str]]] = {
+    "missing": ("inflight_path_blamed_hop", '{{ . | first | value | printf "%.0f" }}'),
+    "slow": ("inflight_path_delay_explained_seconds", "{{ . | first | value | humanizeDuration }}"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +42,7 @@ class Alert:
     about: str = ""  # a comment in the file
     hold: str = ""  # for how long it has to be so
     details: str = ""
+    where: Where = ""  # tells the hop to blame for what is missing, or slow
     labels: dict[str, str] = field(default_factory=dict)
     link_labels: tuple[str, ...] | None = None  # those of the dashboard's variables that the alert has
     section: str = ""  # of the runbook, where it is not that of the alert's name
@@ -43,6 +50,7 @@ class Alert:
     def rule(self) -> Json:
         """Return the rule as Prometheus reads it."""
         annotations = {"summary": self.summary} | ({"details": self.details} if self.details else {})
+        annotations |= {"where": self._where(*_BLAMED[self.where])} if self.where else {}
         return {
             "alert": self.name,
             "expr": _text(self.expr),
@@ -54,6 +62,14 @@ class Alert:
                 "runbook_url": f"{_RUNBOOK}#{self.section or self.name.lower()}",
             },
         }
+
+    def _where(self, metric: str, value: str) -> str:
+        """Return the template of the hop that explains most now."""
+        return (
+            f'{{{{ with printf "topk(1, {metric}{{mesh=%q,path=%q}})" $labels.mesh $labels.path | query }}}}'
+            f'{value} {{{{ . | first | label "cause" }}}} at {{{{ . | first | label "hop" }}}}'
+            "{{ else }}no hop is to blame so far; `inflight why {{ $labels.path }}` asks again{{ end }}"
+        )
 
     def _dashboard(self) -> str:
         """Return a path under Grafana's address."""

@@ -267,6 +267,36 @@ def _effects() -> Any:
     return panel
 
 
+def _matrix() -> Any:
+    return style.matrix_panel(
+        "Lost, from and to",
+        "Share of the messages sent in the shown time that were lost, by the end point that they came from"
+        " (rows) and the one that they went to (columns). A red row points at what is near a sender, a red"
+        f" column at what is near a receiver. {_LATER}",
+        "percentunit",
+        table_query(q.LOST_SHARE),
+        ("source", "target"),
+        size=(14, 7),
+        steps=((None, style.GREEN), (1e-9, style.YELLOW), (0.01, style.RED)),
+        none="–",
+    ).decimals(2)
+
+
+def _backlog() -> Any:
+    panel = style.bar_gauge_panel(
+        "Backlog by hop, the largest",
+        "Where messages wait now: to go out over links between routers, to receivers, and in queues; the"
+        " eight largest. On the way to a hop that takes nothing they pile up before it.",
+        "short",
+        instant_query(q.HOP_BACKLOG),
+        ("hop",),
+        size=(10, 7),
+        steps=((None, style.BLUE),),
+        none="nothing waits",
+    )
+    return _linked(panel, "routers")
+
+
 def _coloured(panel: Any, name: str, steps: style.Steps, **properties: object) -> Any:
     """Colour the figures of a column by thresholds."""
     return override(
@@ -295,6 +325,7 @@ def build() -> dashboard.Dashboard:
     override(timeline, "/.*/", links=[TO_PATH_OF_SERIES])
     board = board.with_panel(timeline).with_panel(_events())
     board = board.with_panel(_table()).with_panel(_effects())
+    board = board.with_panel(_matrix()).with_panel(_backlog())
     board = board.with_row(Row("What is wrong, and for how long it may be"))
     missing = style.time_series_panel(
         "Missing, not final yet",

@@ -215,6 +215,46 @@ def _missing() -> Any:
     )
 
 
+def _where() -> Any:
+    columns = {
+        "place": "#",
+        "hop": "Hop",
+        "Value #in": "In",
+        "Value #out": "Out",
+        "Value #lost": "Lost",
+        "Value #refused": "Refused",
+        "cause": "Cause",
+        "Value #delay": "Delay",
+    }
+    panel = style.table_panel(
+        "Where",
+        "Which hop lost or refused messages in the shown time, and by which cause; (no hop): what no hop"
+        " explains. #, in and out are of the route in the newest episode, until ten minutes after its end;"
+        " delay is of a slow episode that goes on. The runbook has a section for each cause;"
+        " `inflight why PATH` tells the evidence.",
+        [
+            table_query(q.WHERE_IN, ref="in"),
+            table_query(q.WHERE_OUT, ref="out"),
+            table_query(q.WHERE_LOST, ref="lost"),
+            table_query(q.WHERE_REFUSED, ref="refused"),
+            table_query(q.WHERE_DELAY, ref="delay"),
+        ],
+        columns,
+        size=(24, 7),
+        none="no hop lost, refused or delayed anything",
+    ).sort_by([common.TableSortByFieldState().display_name("#").desc(False)])
+    override(panel, "#", custom__width=60)
+    override(panel, "Hop", custom__minWidth=200)
+    for name in ("Lost", "Refused"):
+        override(
+            panel,
+            name,
+            thresholds=style.thresholds(style.NONE_IS_GOOD),
+            custom__cellOptions={"type": "color-text"},
+        )
+    return override(panel, "Delay", unit="s", decimals=1)
+
+
 def _jitter() -> Any:
     panel = style.time_series_panel(
         "Jitter",
@@ -328,7 +368,7 @@ def build() -> dashboard.Dashboard:
             )
         )
     )
-    for panel in (*_figures(), _percentiles(), _heatmap(), _classes(), _missing()):
+    for panel in (*_figures(), _percentiles(), _heatmap(), _classes(), _missing(), _where()):
         board = board.with_panel(panel)
     board = board.with_row(Row("In detail"))
     ends = style.state_timeline_panel(

@@ -5,6 +5,7 @@ import { budget, count, duration, latency, moment, share } from "./format.js";
 
 export function details(path, now) {
   const blocks = [totals(path)];
+  if (path.where) blocks.push(whichHop(path));
   if (path.window) blocks.push(lastWindow(path.window), latencies(path.window));
   for (const slo of path.slos) blocks.push(objective(slo, now));
   return element("div", { class: "facts" }, ...blocks);
@@ -21,6 +22,18 @@ function totals(path) {
     exact("pending", "not final yet", path.pending),
     ["address", path.address],
     ["settlement", path.settlement],
+  ]);
+}
+
+function whichHop({ name, where }) {
+  return block("Which hop", [
+    ["what", where.sentence],
+    ["from", moment(where.from_seconds)],
+    ["hop", where.hop || "not known"],
+    ["cause", where.cause ? element("a", { href: `runbook#${where.cause}` }, where.cause) : "not known"],
+    exact("where-said", "explained by it", where.said),
+    ["sure", where.exact ? "exact" : where.final ? "final, within bounds" : "first suspect"],
+    ["all hops", `inflight why ${name}`],
   ]);
 }
 

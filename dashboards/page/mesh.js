@@ -1,5 +1,6 @@
 // The mesh: a drawing for the eye, and tables that say the same in words.
 
+import { blame } from "./blame.js";
 import { byId, drawing } from "./dom.js";
 import { PlainTable } from "./plain_table.js";
 import { count, duration } from "./format.js";
@@ -10,12 +11,14 @@ const BOX = { width: 130, height: 44 };
 
 // A router that is up and has a reason to tell is cut off from another one.
 const word = (item) => (item.stale ? "stale" : !item.up ? "down" : item.reason ? "warn" : "up");
+const look = (item) => (item.blame ? "blamed" : word(item));
 const words = { up: "up", warn: "up", down: "DOWN", stale: "not heard of" };
 const boxed = { ...words, warn: "cut off" }; // there is no room for the reason in a box
+const blamed = (item) => (item.blame ? `; to blame for ${item.blame}` : "");
 
 const ROUTERS = [
   ["router", "left", (r) => r.router],
-  ["state", "left", (r) => words[word(r)] + (r.reason ? `: ${r.reason}` : ""), word],
+  ["state", "left", (r) => words[word(r)] + (r.reason ? `: ${r.reason}` : "") + blamed(r), look],
   ["kind", "left wide", (r) => [r.mode, r.flavour, r.version].filter(Boolean).join(" ")],
   ["up for", "medium", (r) => duration(r.uptime_seconds || null)],
   ["messages/s", "", (r) => count(r.rate)],
@@ -25,7 +28,7 @@ const ROUTERS = [
 ];
 const EDGES = [
   ["link", "left", (e) => `${e.source} — ${e.target}`],
-  ["state", "left", (e) => words[word(e)], word],
+  ["state", "left", (e) => words[word(e)] + blamed(e), look],
   ["cost", "medium", (e) => count(e.cost)],
   ["messages/s", "", (e) => count(e.rate)],
   ["waiting", "", (e) => count(e.undelivered)],
@@ -40,11 +43,14 @@ export class Mesh {
     this.drawn = "";
   }
 
-  show({ routers, edges }) {
+  show(state) {
+    const { ofRouter, ofEdge } = blame(state);
+    const routers = state.routers.map((r) => ({ ...r, blame: ofRouter(r) }));
+    const edges = state.edges.map((e) => ({ ...e, blame: ofEdge(e) }));
     this.section.hidden = !routers.length;
     this.routers.show([...routers].sort((a, b) => a.up - b.up || (a.router < b.router ? -1 : 1)));
     this.edges.show([...edges].sort((a, b) => a.up - b.up || (a.id < b.id ? -1 : 1)));
-    const seen = JSON.stringify([routers.map((r) => [r.mesh, r.router, word(r)]), edges.map((e) => [e.mesh, e.id, word(e)])]);
+    const seen = JSON.stringify([routers.map((r) => [r.mesh, r.router, word(r), look(r)]), edges.map((e) => [e.mesh, e.id, word(e), look(e)])]);
     if (seen !== this.drawn) {
       this.drawn = seen;
       byId("graph").replaceChildren(...(routers.length > 1 && routers.length <= DRAWN ? [draw(routers, edges)] : []));
@@ -59,23 +65,24 @@ function draw(routers, edges) {
   const height = (Math.max(...all.map((p) => p.row)) + 1) * STEP.y;
   const at = (key) => ({ x: (places.get(key).column + 0.5) * STEP.x, y: (places.get(key).row + 0.5) * STEP.y });
   const down = [...routers, ...edges].filter((item) => !["up", "warn"].includes(word(item))).length;
+  const guilty = [...routers, ...edges].filter((item) => item.blame).length;
   const svg = drawing("svg", { viewBox: `0 0 ${width} ${height}`, role: "img",
-    "aria-label": `${routers.length} routers and ${edges.length} links, ${down} of them not up; the tables below list them` });
+    "aria-label": `${routers.length} routers and ${edges.length} links, ${down} of them not up, ${guilty} to blame for what is missing or slow; the tables below list them` });
   // A small mesh need not fill the page.
   svg.style.maxWidth = `${width * 1.2}px`;
   for (const edge of edges) {
     const [from, to] = [`${edge.mesh}\n${edge.source}`, `${edge.mesh}\n${edge.target}`];
     if (!places.has(from) || !places.has(to)) continue;
     const [a, b] = [at(from), at(to)];
-    svg.append(drawing("line", { x1: a.x, y1: a.y, x2: b.x, y2: b.y, class: word(edge) }));
+    svg.append(drawing("line", { x1: a.x, y1: a.y, x2: b.x, y2: b.y, class: `${word(edge)} ${edge.blame ? "blamed" : ""}`.trim() }));
   }
   for (const router of routers) {
     const { x, y } = at(`${router.mesh}\n${router.router}`);
     const name = router.router.length > 16 ? `${router.router.slice(0, 15)}…` : router.router;
-    svg.append(drawing("g", { class: word(router) },
+    svg.append(drawing("g", { class: `${word(router)} ${router.blame ? "blamed" : ""}`.trim() },
       drawing("rect", { x: x - BOX.width / 2, y: y - BOX.height / 2, width: BOX.width, height: BOX.height, rx: 8 }),
       drawing("text", { x, y: y - 7 }, name),
-      drawing("text", { x, y: y + 11, class: "small" }, boxed[word(router)])));
+      drawing("text", { x, y: y + 11, class: "small" }, router.blame && router.up ? "to blame" : boxed[word(router)])));
   }
   return svg;
 }

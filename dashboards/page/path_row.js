@@ -16,13 +16,14 @@ export class PathRow {
       toggled();
     });
     this.ends = element("span", { class: "ends" });
+    this.where = element("span", { class: "where" });
     this.word = element("span");
     this.why = element("span", { class: "why" });
     this.figures = columns.map(() => element("data"));
     const spark = element("td", { class: "left broad" });
     this.sparkline = new Sparkline(spark);
     this.line = element("tr", {},
-      element("th", { scope: "row" }, this.button, this.ends),
+      element("th", { scope: "row" }, this.button, this.ends, this.where),
       element("td", { class: "left" }, this.word, this.why),
       ...columns.map(([, css], index) => element("td", { class: css }, this.figures[index])),
       spark);
@@ -43,6 +44,8 @@ export class PathRow {
     this.path = path;
     this.now = now;
     setText(this.ends, `${path.source} → ${path.target}${path.via ? ` via ${path.via}` : ""}`);
+    setText(this.where, path.where?.sentence ?? "");
+    setClass(this.where, path.where?.now ? "where alarm" : "where");
     const { colour, rule } = stateOf(path.state);
     setText(this.word, path.state);
     setClass(this.word, `word ${colour}`);

@@ -1,12 +1,13 @@
 // Queues, the deepest first; one with messages and nobody to take them stands out.
 
+import { blame } from "./blame.js";
 import { byId, element, setText } from "./dom.js";
 import { PlainTable } from "./plain_table.js";
 import { count } from "./format.js";
 
 const SHOWN = 50;
 const COLUMNS = [
-  ["queue", "left", (q) => q.queue],
+  ["queue", "left", (q) => q.queue + (q.blame ? `, to blame for ${q.blame}` : ""), (q) => (q.blame ? "blamed" : "")],
   ["broker", "left medium", (q) => q.broker],
   ["messages", "", (q) => count(q.messages), (q) => (q.messages && !q.consumers ? "alarm" : "")],
   ["consumers", "", (q) => count(q.consumers)],
@@ -25,7 +26,10 @@ export class Queues {
 
   show(state) {
     this.section.hidden = !state.queues.length;
-    const queues = [...state.queues].sort((a, b) => b.messages - a.messages || a.queue.localeCompare(b.queue));
+    const { ofQueue } = blame(state);
+    const all = state.queues.map((q) => ({ ...q, blame: ofQueue(q) }));
+    // The one to blame first, however deep others are.
+    const queues = all.sort((a, b) => (b.blame !== "") - (a.blame !== "") || b.messages - a.messages || a.queue.localeCompare(b.queue));
     this.rows.show(queues.slice(0, SHOWN));
     setText(this.more, queues.length > SHOWN ? `… and ${queues.length - SHOWN} more` : "");
   }

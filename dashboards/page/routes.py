@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from importlib import resources
 from pathlib import PurePath
 from typing import Final
 
-from collectors.http.server import Response, Route, for_known_names
+from collectors.http.server import Request, Response, Route, for_known_names
 from dashboards.page.feed import Feed
 from dashboards.page.runbook import html
 from streaming.exporter import Exporter
 from streaming.exporter.page_data import snapshot
+from streaming.exporter.why_data import why
 
 _KINDS: Final = {
     ".html": "text/html; charset=utf-8",
@@ -43,6 +45,7 @@ def routes(exporter: Exporter, not_ready: Callable[[], str | None]) -> Mapping[s
         "/runbook": _file(html(), _KINDS[".html"]),
         "/events": for_known_names(lambda _: _events(feed)),
         "/api/state": for_known_names(lambda _: _state(feed)),
+        "/api/why": for_known_names(lambda request: _why(exporter, request)),
     }
 
 
@@ -65,6 +68,16 @@ def _events(feed: Feed) -> Response:
     if reader is None:
         return Response(b"too many pages are open; try again later\n", status=503)
     return Response(reader, "text/event-stream", headers={"Cache-Control": "no-store"})
+
+
+def _why(exporter: Exporter, request: Request) -> Response:
+    name = request.query.get("path")
+    if not name:
+        return Response(b"ask for a path, like /api/why?path=NAME\n", status=400)
+    found = why(exporter, name)
+    body = json.dumps(found, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
+    status = 200 if found["known"] else 404
+    return Response(body, "application/json", status, {"Cache-Control": "no-store"})
 
 
 def _state(feed: Feed) -> Response:

@@ -13,13 +13,13 @@ def messages_of_class(name: str, selector: str) -> str:
     return expand(f"clamp_min({first} + {came} - {went}, 0)")
 
 
-def rise_since_start(series: str) -> str:
-    """Return how much counters of paths rose in the shown time, by mesh and path.
+def rise_since_start(series: str, by: str = "mesh, path") -> str:
+    """Return how much counters of paths rose in the shown time, by these labels.
 
     A counter that was reset in between counts from there: the exporter keeps its own in a file.
     """
-    now = f"sum by (mesh, path) ({series})"
-    return f"({now} - (sum by (mesh, path) ({series} offset $__range) <= {now} or 0 * {now}))"
+    now = f"sum by ({by}) ({series})"
+    return f"({now} - (sum by ({by}) ({series} offset $__range) <= {now} or 0 * {now}))"
 
 
 def rise_per_step(series: str) -> str:

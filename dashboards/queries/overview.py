@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Final
 
 from dashboards.promql import expand
-from dashboards.queries.counted import messages_of_class, rise_over_range
+from dashboards.queries.counted import messages_of_class, rise_over_range, rise_since_start
 from dashboards.queries.path_state import in_state, state
 
 _ALL: Final = 'mesh=~"$mesh"'
@@ -69,6 +69,25 @@ LOST_BY_PATH: Final = expand(f"{_LOST}) - ({_LOST} @ start()) or 0 * {_LOST}))")
 QUEUES_AT_RISK: Final = expand(
     'topk(5, broker_queue_messages{mesh=~"$mesh"} > 0 and on (mesh, broker, queue) broker_queue_consumers == 0)'
 )
+
+
+def _by_ends(counted: str) -> str:
+    """Return a count of paths by the end points that they lead from and to."""
+    ends = 'max by (mesh, path, source, target) (path_info{mesh=~"$mesh"})'
+    return f"sum by (source, target) ({counted} * on (mesh, path) group_left (source, target) {ends})"
+
+
+LOST_SHARE: Final = expand(
+    f"{_by_ends(LOST)} / ({_by_ends(rise_since_start(f'path_sent_messages_total{{{_ALL}}}'))} > 0)"
+)
+_UNDELIVERED: Final = 'router_link_undelivered_messages{mesh=~"$mesh"'
+_HOP_BACKLOGS: Final = (
+    # Between routers, before receivers, in queues.
+    f"""label_join(sum by (mesh, router, peer) ({_UNDELIVERED},peer!="",type!="router-control"}}), "hop", " → ", "router", "peer")""",
+    f"""label_join(sum by (mesh, router, address) ({_UNDELIVERED},address!~"_internal|"}}), "hop", " → ", "router", "address")""",
+    """label_join(sum by (mesh, broker, queue) (broker_queue_messages{mesh=~"$mesh"}), "hop", ": ", "broker", "queue")""",
+)
+HOP_BACKLOG: Final = expand(f"topk(8, sum by (hop) ({' or '.join(_HOP_BACKLOGS)}) > 0)")
 # When each was first heard of in the shown time, in ms, as Grafana has moments.
 EVENTS: Final = expand(
     "min by (kind, text) (min_over_time(timestamp(event_active)[$__range:$__interval])) * 1000"

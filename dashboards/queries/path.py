@@ -61,6 +61,44 @@ RECEIVED: Final = _one('sum(rate(probe_messages_total{%,outcome="received"}[$__r
 UNSENT: Final = _one("sum by (reason) (rate(path_unsent_messages_total{%}[$__rate_interval]))")
 ENDS: Final = _one("min by (end, site) (probe_end_up{%})")
 
+
+def _where(of: str) -> str:
+    """Return the messages of a class by hop and cause: as first final, with what revisions changed."""
+    first = rise_since_start(f'path_explained_messages_total{{%,class="{of}"}}', "hop, cause")
+    rest = rise_since_start(f'path_unexplained_messages_total{{%,class="{of}"}}', "path")
+    added, removed = (
+        rise_since_start(
+            f'path_reexplained_messages_total{{%,class="{of}",direction="{direction}"}}', "hop, cause"
+        )
+        for direction in ("added", "removed")
+    )
+    parts = {
+        "first": first,
+        "rest": f'label_replace({rest}, "cause", "unexplained", "", "")',
+        "added": added,
+        "removed": f"-{removed}",
+    }
+    apart = " or ".join(f'label_replace({part}, "part", "{name}", "", "")' for name, part in parts.items())
+    # What no hop explains has none: a cell of a table needs a word.
+    return _one(f'label_replace(sum by (hop, cause) ({apart}) > 0, "hop", "(no hop)", "hop", "")')
+
+
+WHERE_LOST: Final = _where("lost")
+WHERE_REFUSED: Final = _where("refused")
+WHERE_DELAY: Final = _one("max by (hop, cause) (path_delay_explained_seconds{%})")
+
+
+def _flow(way: str) -> str:
+    """Return what entered or left each stop of the newest episode's route, beside each cause there."""
+    # A route that comes by a hop twice has it once.
+    route = f'topk by (hop) (1, max by (place, hop) (path_route_messages{{%,flow="{way}"}}))'
+    lost = "max by (hop, cause) (path_explained_messages_total{%})"
+    return _one(f"0 * {lost} + on (hop) group_left (place) {route} or {route} unless on (hop) {lost}")
+
+
+WHERE_IN: Final = _flow("in")
+WHERE_OUT: Final = _flow("out")
+
 P50: Final = _one('max(path_window_latency_seconds{%,basis="response",quantile="0.5"})')
 CLOCK: Final = _one("max(path_clock_offset_seconds{%})")
 CLOCK_HIGH: Final = _one("max(path_clock_offset_seconds{%}) + max(path_clock_error_bound_seconds{%})")

@@ -30,6 +30,7 @@ STYLES: Final = {
 _UNKNOWN: Final = "–"
 _FIGURES: Final = {"p50": 6, "p99": 7, "max": 7, "rate": 6, "lost": 5, "jitter": 6, "age": 5}  # least width
 _WIDE: Final = 100  # columns: there is room for budgets
+_WHERE: Final = {False: 14, True: 24}  # width of the hop to blame, by whether there is room
 _BUDGETS: Final = 2  # overspent ones that have a line of their own
 # How many are shown of the network, where there is room for them.
 _MOST: Final = {"routers": 8, "edges": 6, "broker_links": 6, "queues": 6}
@@ -113,20 +114,29 @@ def _overspent(state: Json) -> list[Text]:
 def _paths(state: Json, width: int, options: TableOptions) -> Table:
     table = Table(box=None, padding=(0, 1, 0, 0), width=width, header_style="dim")
     mark = {options.sort: " ▴" if options.reverse else " ▾"}
+    paths = selected(state, options)
+    hops = any(path.get("where") for path in paths)
+    # Where a hop is to blame it matters more than jitter does; both are there where there is room.
+    figures = [name for name in _FIGURES if width >= _WIDE or not hops or name != "jitter"]
     table.add_column("path" + mark.get("path", ""), ratio=1, no_wrap=True, overflow="ellipsis", min_width=10)
-    for name, least in _FIGURES.items():
-        table.add_column(name + mark.get(name, ""), justify="right", min_width=least, no_wrap=True)
+    for name in figures:
+        table.add_column(name + mark.get(name, ""), justify="right", min_width=_FIGURES[name], no_wrap=True)
     if width >= _WIDE:
         table.add_column("budget", justify="right", min_width=9, no_wrap=True)
     table.add_column("state" + mark.get("state", ""), min_width=7, no_wrap=True)
-    paths = selected(state, options)
+    if hops:
+        most = _WHERE[width >= _WIDE]
+        table.add_column("where", max_width=most, no_wrap=True, overflow="ellipsis")
     last = None if options.rows is None else options.offset + options.rows
     styles = {known["word"]: STYLES.get(known["colour"], "") for known in state["states"]}
     for path in paths[options.offset : last]:
-        cells = _row(path, state["now_seconds"])
+        first, *values = _row(path, state["now_seconds"])
+        told = dict(zip(_FIGURES, values, strict=True))
+        cells = [first, *(told[figure] for figure in figures)]
         if width >= _WIDE:
             cells.append(_budget(path))
-        table.add_row(*cells, Text(shown(path["state"]), styles[path["state"]]))
+        cells.append(Text(shown(path["state"]), styles[path["state"]]))
+        table.add_row(*cells, *([_where(path)] if hops else []))
     hidden = len(paths) - len(paths[options.offset : last])
     if hidden:
         table.add_row(Text(f"… and {hidden} more", style="dim"))
@@ -153,6 +163,14 @@ def _row(path: Json, now_seconds: float) -> list[Text]:
         Text(latency(jitter.get("99", jitter.get("max")))),
         Text(age.replace(" ", "")),
     ]
+
+
+def _where(path: Json) -> Text:
+    """Return the hop to blame, in red while it goes on."""
+    where = path.get("where")  # an exporter of before tells none
+    if not where:
+        return Text("")
+    return Text(shown(where["hop"]) or "unknown", style="bold red" if where["now"] else "dim")
 
 
 def _budget(path: Json) -> Text:

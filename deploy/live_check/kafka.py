@@ -34,16 +34,28 @@ class PartRights:
     does: Mapping[Operation, tuple[Topic, ...]]
 
 
+# What the job joins or archives, the exporter shows.
+_READ: Final = (
+    topics.WINDOWS,
+    topics.LIVE,
+    topics.ATTRIBUTION,
+    topics.EVENTS,
+    topics.ROUTER,
+    topics.BROKER,
+)
 PARTS: Final = (
     PartRights("probe", {"Write": (topics.SAMPLES,)}),
     PartRights("collect", {"Write": (topics.ROUTER, topics.BROKER)}),
     PartRights(
         "stream",
-        {"Read": (topics.SAMPLES,), "Write": (topics.WINDOWS, topics.LIVE, topics.DEAD_LETTERS)},
+        {
+            "Read": (topics.SAMPLES, *_READ),
+            "Write": (topics.WINDOWS, topics.LIVE, topics.ATTRIBUTION, topics.DEAD_LETTERS),
+        },
     ),
     PartRights(
         "export",
-        {"Read": (topics.WINDOWS, topics.LIVE, topics.EVENTS, topics.ROUTER, topics.BROKER)},
+        {"Read": _READ},
     ),
     PartRights("event", {"Write": (topics.EVENTS,)}),
 )
@@ -102,6 +114,25 @@ def _look(kafka: config_of.Kafka) -> _Found:
     return _Found(missing, rights, loose)
 
 
+def _begun(needed: Mapping[str, set[Right]], rights: set[Right]) -> dict[str, set[Right]]:
+    """Returns what is missing of each part that the user seems to be meant for.
+
+    A user for each part is the way to have it: of a part that it has nothing of, nothing is missed; nor of
+    one all of whose rights that it has are of another part, too, of which it has more.
+    """
+    missing = {name: wanted - rights for name, wanted in needed.items()}
+
+    def rank(name: str) -> tuple[bool, int, int]:
+        return bool(missing[name]), -len(needed[name] & rights), len(missing[name])
+
+    found, unexplained = {}, set(rights)
+    for name in sorted(needed, key=rank):
+        if missing[name] and needed[name] & unexplained:
+            found[name] = missing[name]
+        unexplained -= needed[name]
+    return found
+
+
 def _judge(what: str, kafka: config_of.Kafka, rights: set[Right]) -> Checked:
     needed = {
         part.name: {
@@ -110,8 +141,7 @@ def _judge(what: str, kafka: config_of.Kafka, rights: set[Right]) -> Checked:
         for part in PARTS
     }
     enough = [name for name, wanted in needed.items() if wanted <= rights]
-    # A user for each part is the way to have it: of a part that it has nothing of, nothing is missed.
-    begun = {name: wanted - rights for name, wanted in needed.items() if wanted & rights and wanted - rights}
+    begun = _begun(needed, rights)
     if enough and not begun:
         return passed(what, f"the topics are there, this user's rights are enough for {', '.join(enough)}")
     user = kafka.sasl.user if kafka.sasl and kafka.sasl.user else "ANONYMOUS"

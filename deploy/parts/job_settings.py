@@ -14,6 +14,7 @@ from collectors.config.units import duration_ns
 from deploy.errors import Problem
 from deploy.parts.build_info import config_hash
 from deploy.parts.part import without_kafka
+from streaming.attribution import places
 from streaming.sizing import RECORD_BYTES, SAMPLE_BYTES, cores
 from streaming.spark.settings import JobSettings, KafkaAccess
 
@@ -57,6 +58,7 @@ def job_settings(
         listen=listen,
         default_rules=paths.default_rules(config),
         rules={name: path.rules for name, path in resolved.items()},
+        places=places.of_config(config),
         max_records=max_records or load.max_records(),
         lanes=lanes,
         suited_lanes=load.cores(),

@@ -14,6 +14,7 @@ from collectors.process.trouble import Trouble
 from collectors.process.worker import Worker, joined
 from deploy.errors import Problem
 from streaming.archive import detected
+from streaming.archive.layout import ATTRIBUTION, WINDOWS, Layout
 from streaming.archive.write import ArchiveWriter
 from streaming.exporter.event_effects import Effect
 
@@ -34,14 +35,16 @@ class RowArchive:
         """Raise Problem where nothing can be written to the folder."""
         self._folder, self._effects, self._every_seconds = folder, effects, every_seconds
         try:
-            self._writer = ArchiveWriter(folder)
+            self._writers = {
+                layout: ArchiveWriter(folder, layout=layout) for layout in (WINDOWS, ATTRIBUTION)
+            }
         except OSError as error:
             raise Problem(
                 f"the archive {folder} cannot be written: {error.strerror or error};"
                 " let this user write there, or give another folder"
             ) from None
         self._detected = detected.read(folder)
-        self._waiting: deque[bytes] = deque()
+        self._waiting: deque[tuple[Layout, bytes]] = deque()
         self._bytes = self._dropped = 0
         self._lock = threading.Lock()
         self._stop = threading.Event()
@@ -53,11 +56,18 @@ class RowArchive:
 
     def add(self, row: bytes) -> None:
         """Take a row; the oldest that wait are given up, and counted, where the disk takes none."""
+        self._add(WINDOWS, row)
+
+    def add_attribution(self, row: bytes) -> None:
+        """Take a row that names hops; the same holds of it."""
+        self._add(ATTRIBUTION, row)
+
+    def _add(self, layout: Layout, row: bytes) -> None:
         with self._lock:
-            self._waiting.append(row)
+            self._waiting.append((layout, row))
             self._bytes += len(row)
             while self._bytes > MAX_BYTES:
-                self._bytes -= len(self._waiting.popleft())
+                self._bytes -= len(self._waiting.popleft()[1])
                 self._dropped += 1
 
     def not_ready(self) -> str | None:
@@ -82,10 +92,12 @@ class RowArchive:
             self._waiting.clear()
             self._bytes = 0
         try:
-            if rows:
-                self._writer.write(rows)
-                rows, size = [], 0
-            self._writer.merge()
+            for layout, writer in self._writers.items():
+                if found := [row for of, row in rows if of is layout]:
+                    writer.write(found)
+                    rows = [one for one in rows if one[0] is not layout]
+                    size -= sum(map(len, found))
+                writer.merge()
             self._keep_detected()
         except OSError as error:
             with self._lock:

@@ -66,13 +66,13 @@ class RunPart(Part):
             if self._archive:
                 taken.callback(self._archive.close)
             self._on_row = on_row
-            self._accounting = InProcessAccounting(config, self.exporter, self._take_row)
+            self._accounting = InProcessAccounting(config, self.exporter, self._take_row, self._take_hops)
             taken.callback(self._accounting.close)
             self._collectors = CollectorRunner(config, registry, self._accounting.take_poll, cache=cache)
             taken.callback(self._collectors.close)
             self._events = EventFile(
                 config.state / marks.FILE,
-                self.exporter.apply_event,
+                self._accounting.take_event,
                 lambda: self.exporter.count_bad("events"),
             )
             taken.callback(self._events.close)
@@ -99,6 +99,10 @@ class RunPart(Part):
         if self._archive:
             self._archive.add(row)
         self._on_row(row)
+
+    def _take_hops(self, row: bytes) -> None:
+        if self._archive:
+            self._archive.add_attribution(row)
 
     def _start(self) -> None:
         if self._archive:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from rich.cells import cell_len, chop_cells, set_cell_size
+from rich.cells import cell_len
 
 from collectors.contract.untrusted_text import shown
+from dashboards.terminal.cells import left, right, wrapped
 from deploy.report import words
 from deploy.report.model import Report
 
@@ -52,8 +53,8 @@ def _paths(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     rest = sum(widths) + len(widths) + 2 + min(last, 20)
     first = max(10, min(max(cell_len(row[0]) for row in table), WIDTH - rest))
     for row in table:
-        cells = " ".join(_right(cell, width) for cell, width in zip(row[1:-1], widths, strict=True))
-        line = f"{_left(row[0], first)} {cells} "
+        cells = " ".join(right(cell, width) for cell, width in zip(row[1:-1], widths, strict=True))
+        line = f"{left(row[0], first)} {cells} "
         yield from _wrapped(row[-1], line, " " * cell_len(line))
     if len(rows) > len(kept):
         yield f"… and {len(rows) - len(kept)} more, touched less: --json or --html have all"
@@ -79,22 +80,4 @@ def _ways(name: str, routes: Mapping[str, int]) -> Iterator[str]:
 
 
 def _wrapped(said: str, first: str = "", rest: str = "") -> list[str]:
-    """Return lines that fit, by the cells that a screen needs for each letter."""
-    lines, line, empty = [], first, True
-    for word in said.split():
-        for piece in chop_cells(word, WIDTH - cell_len(rest)):
-            longer = line + ("" if empty else " ") + piece
-            if empty or cell_len(longer) <= WIDTH:
-                line, empty = longer, False
-            else:
-                lines.append(line)
-                line = rest + piece
-    return [*lines, line]
-
-
-def _left(cell: str, width: int) -> str:
-    return set_cell_size(cell, width) if cell_len(cell) <= width else set_cell_size(cell, width - 1) + "…"
-
-
-def _right(cell: str, width: int) -> str:
-    return " " * (width - cell_len(cell)) + cell
+    return wrapped(said, WIDTH, first, rest)

@@ -20,7 +20,7 @@ reads() { allow Read "$@"; }
 
 writes inflight-probe   samples
 writes inflight-collect router broker
-reads  inflight-stream  samples
-writes inflight-stream  windows live dead-letters
-reads  inflight-export  windows live events router broker
+reads  inflight-stream  samples windows live attribution events router broker
+writes inflight-stream  windows live attribution dead-letters
+reads  inflight-export  windows live attribution events router broker
 writes inflight-event   events

@@ -66,6 +66,7 @@ class End:
     lost_ns: int | None = None  # a declared gap goes on until a record's frontier is beyond this
     heard_ns: int = NEVER_NS  # the path's append time at its newest record that came in time
     gone: bool = False  # silent, and left behind
+    peer: str = ""  # the container id of who it was attached to last
 
     @classmethod
     def first_seen(cls, header: Header) -> End:
@@ -143,6 +144,7 @@ class End:
         if header.frontier_ns > self.own_frontier_ns:  # it tells of the end itself
             self.own_frontier_ns = header.frontier_ns
             self.link = header.link
+            self.peer = header.peer or self.peer
             self.oldest_due_ns = header.oldest_due_ns
 
     def _add_spans(self, header: Header) -> None:
@@ -213,6 +215,7 @@ class End:
             *(self.oldest_due_ns, self.clock),
             *(self.late_by_ns, self.early_by_ns, self.open_ns, self.gaps, self.detached, self.lost_ns),
             *(self.heard_ns, self.gone),
+            *((self.peer,) if self.peer else ()),  # as an earlier program wrote it, where it has none
         ]
 
     @classmethod

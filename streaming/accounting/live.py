@@ -102,6 +102,7 @@ def _live_end(end: End) -> LiveEnd:
         "run": end.run,
         "link": end.link,
         "frontier_ns": end.frontier_ns,
+        "peer": end.peer,
     }
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 from pyarrow import fs
 
-from streaming.archive.layout import COLUMNS, DAILY, IDENTITY, LANDING, SCHEMA
+from streaming.archive.layout import ALL, DAILY, LANDING, WINDOWS, Layout
 
 _log: Final = logging.getLogger("inflight.archive")
 _DAY_NS: Final = 86_400_000_000_000
@@ -24,7 +24,7 @@ class ArchiveError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Windows that start in [from_ns, to_ns), of these paths or of all; the newest revision, or all."""
+    """What starts in [from_ns, to_ns), of these paths or of all; the newest revision, or all."""
 
     from_ns: int
     to_ns: int
@@ -32,11 +32,12 @@ class Question:
     all_revisions: bool = False
 
 
-def read(archive: str, question: Question) -> Iterator[dict[str, Any]]:
-    """Yields rows by path and window, a day at a time. Raises ArchiveError where there is no archive."""
+def read(archive: str, question: Question, layout: Layout = WINDOWS) -> Iterator[dict[str, Any]]:
+    """Yields rows by path and time, a day at a time. Raises ArchiveError where there is no archive."""
     try:
         files, root = fs.FileSystem.from_uri(archive) if "://" in archive else (fs.LocalFileSystem(), archive)
-        there = files.get_file_info([f"{root}/{LANDING}", f"{root}/{DAILY}"])
+        roots = [one.root(root) for one in ALL]
+        there = files.get_file_info([f"{one}/{folder}" for one in roots for folder in (LANDING, DAILY)])
     except (OSError, pa.ArrowException) as error:
         raise ArchiveError(f"{archive} cannot be read: {error}") from None
     if not any(info.type == fs.FileType.Directory for info in there):
@@ -44,8 +45,9 @@ def read(archive: str, question: Question) -> Iterator[dict[str, Any]]:
             f"{archive} is no archive: `inflight stream --archive {archive}` writes one,"
             " and so does `inflight run`"
         )
+    root = layout.root(root)
     for date in _dates(files, root, question):
-        yield from _day(files, root, date, question)
+        yield from _day(files, root, date, question, layout)
 
 
 def _dates(files: Any, root: str, question: Question) -> list[str]:
@@ -63,10 +65,9 @@ def _end_ns(date: str) -> int:
     return _start_ns(date) + _DAY_NS
 
 
-def _day(files: Any, root: str, date: str, question: Question) -> Iterator[dict[str, Any]]:
-    condition = (ds.field("window_start_ns") >= question.from_ns) & (
-        ds.field("window_start_ns") < question.to_ns
-    )
+def _day(files: Any, root: str, date: str, question: Question, layout: Layout) -> Iterator[dict[str, Any]]:
+    at = ds.field(layout.time)
+    condition = (at >= question.from_ns) & (at < question.to_ns)
     if question.paths:
         condition &= ds.field("path").isin(list(question.paths))
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
@@ -77,14 +78,14 @@ def _day(files: Any, root: str, date: str, question: Question) -> Iterator[dict[
                 continue
             try:
                 # With the schema given, a column that an older file does not have is null in its rows.
-                data = ds.dataset(info.path, SCHEMA, filesystem=files, format="parquet")
-                table = data.to_table(columns=[*COLUMNS, "row"], filter=condition)
+                data = ds.dataset(info.path, layout.schema, filesystem=files, format="parquet")
+                table = data.to_table(columns=[*layout.columns, "row"], filter=condition)
             except (pa.ArrowInvalid, OSError) as error:
                 # A file that is being written has no footer yet; its rows are in Kafka still.
                 _log.warning("%s is left out: %s", info.path, str(error)[:200])
                 continue
             for row in table.to_pylist():
-                found.setdefault(tuple(row[name] for name in IDENTITY), row)
+                found.setdefault(tuple(row[name] for name in layout.identity), row)
     newest: dict[tuple[Any, ...], dict[str, Any]] = {}
     for key in sorted(found):
         newest[key if question.all_revisions else key[:-1]] = found[key]

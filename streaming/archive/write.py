@@ -20,7 +20,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from collectors.process.private_files import private_folder
-from streaming.archive.layout import COLUMNS, LANDING, SCHEMA
+from streaming.archive.layout import LANDING, WINDOWS, Layout
 
 _log: Final = logging.getLogger("inflight.archive")
 
@@ -29,15 +29,18 @@ _QUIET_SECONDS: Final = 1_800  # revisions of a day's windows come for a quarter
 _SMALL: Final = "small"
 _MERGED: Final = "merged"
 _UNFINISHED: Final = ".unfinished"
-_PLACES: Final = {name: re.findall(r"\w+", place) for name, (place, _) in COLUMNS.items()}
 
 
 class ArchiveWriter:
     """Adds files to the landing folder of one archive; beside others that do."""
 
-    def __init__(self, folder: Path, now_seconds: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, folder: Path, now_seconds: Callable[[], float] = time.time, layout: Layout = WINDOWS
+    ) -> None:
         """Raise OSError where nothing can be written there."""
-        self._landing = private_folder(folder / LANDING)
+        self._layout, self._schema = layout, layout.schema
+        self._places = {name: re.findall(r"\w+", place) for name, (place, _) in layout.columns.items()}
+        self._landing = private_folder(Path(layout.root(str(folder))) / LANDING)
         self._now_seconds = now_seconds
         self._run = os.urandom(4).hex()
         self._number = 0
@@ -51,11 +54,11 @@ class ArchiveWriter:
         by_date: dict[str, list[dict[str, Any]]] = {}
         for data in rows:
             row = json.loads(data)
-            values = {name: _at(row, place) for name, place in _PLACES.items()}
-            by_date.setdefault(_date(values["window_start_ns"]), []).append(values | {"row": data.decode()})
+            values = {name: _at(row, place) for name, place in self._places.items()}
+            by_date.setdefault(_date(values[self._layout.time]), []).append(values | {"row": data.decode()})
         for date, found in by_date.items():
             folder = private_folder(self._landing / f"date={date}")
-            self._put(folder, _SMALL, iter([pa.Table.from_pylist(found, SCHEMA)]))
+            self._put(folder, _SMALL, iter([pa.Table.from_pylist(found, self._schema)]))
 
     def merge(self) -> None:
         """Make one of many small files, and one of all files of a day that is over; raises OSError."""
@@ -70,7 +73,7 @@ class ArchiveWriter:
 
     def _merge(self, folder: Path, files: list[Path]) -> None:
         done: list[Path] = []
-        self._put(folder, _MERGED, _tables(files, done))
+        self._put(folder, _MERGED, _tables(files, self._schema, done))
         for file in done:
             file.unlink(missing_ok=True)
 
@@ -80,7 +83,7 @@ class ArchiveWriter:
         half = folder / f".{name}{_UNFINISHED}"
         try:
             with open(os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:  # noqa: PTH123 -- its mode
-                with parquet.ParquetWriter(out, SCHEMA, compression="zstd") as writer:
+                with parquet.ParquetWriter(out, self._schema, compression="zstd") as writer:
                     for table in tables:
                         writer.write_table(table)
                 out.flush()
@@ -103,11 +106,11 @@ class ArchiveWriter:
             return True
 
 
-def _tables(files: list[Path], done: list[Path]) -> Iterator[pa.Table]:
+def _tables(files: list[Path], schema: pa.Schema, done: list[Path]) -> Iterator[pa.Table]:
     """Yield what the files hold, one after another, and note those that could be read."""
     for file in files:
         try:
-            table = parquet.read_table(file, schema=SCHEMA, partitioning=None)
+            table = parquet.read_table(file, schema=schema, partitioning=None)
         except (pa.ArrowException, OSError) as error:
             _log.warning("%s is left as it is: %s", file, str(error)[:200])
             continue

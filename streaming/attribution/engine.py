@@ -68,7 +68,7 @@ class Attribution:
         self._path(row["path"]).windows.take_live(row, self._state.now_ns)
 
     def feed_poll(self, topic: Topic, record: Telemetry) -> None:
-        """Take a record of `inflight.router` or `inflight.broker`. Raises ValueError where it cannot be read."""
+        """Take a record of `inflight.router` or `inflight.broker`; raises ValueError for any other."""
         self._state.network.take(topic, record)
 
     def feed_event(self, event: Event) -> None:
@@ -85,9 +85,8 @@ class Attribution:
         for name, path in state.paths.items():
             place = self._places.get(name) or _unknown(path.windows)
             self._group(path, place)
-            for episode in path.episodes:
-                if (row := self._judge.row(name, path.windows, place, episode, state.now_ns)) is not None:
-                    rows.append(row)
+            made = [self._judge.row(name, path.windows, place, each, state.now_ns) for each in path.episodes]
+            rows += [row for row in made if row is not None]
         self._forget()
         return rows
 

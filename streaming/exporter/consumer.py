@@ -15,7 +15,7 @@ from kafka import TopicPartition
 from kafka.errors import KafkaError
 
 from collectors.config.model import Kafka
-from collectors.contract import events, telemetry, topics, window_rows
+from collectors.contract import attribution_rows, events, telemetry, topics, window_rows
 from collectors.kafka import batches
 from collectors.kafka.client import client_kwargs
 from collectors.kafka.connect import connect
@@ -61,6 +61,10 @@ class Consumer:
             for topic, apply in (
                 (topics.WINDOWS, lambda data: exporter.apply_window(window_rows.decode_window(data))),
                 (topics.LIVE, lambda data: exporter.apply_live(window_rows.decode_live(data))),
+                (
+                    topics.ATTRIBUTION,
+                    lambda data: exporter.apply_attribution(attribution_rows.decode(data)),
+                ),
                 (topics.EVENTS, lambda data: exporter.apply_event(events.decode(data))),
                 (topics.ROUTER, lambda data: exporter.apply_router(telemetry.decode(data))),
                 (topics.BROKER, lambda data: exporter.apply_broker(telemetry.decode(data))),
@@ -68,7 +72,9 @@ class Consumer:
         }
         self._windows = topics.WINDOWS.name(kafka.prefix)
         self._events = topics.EVENTS.name(kafka.prefix)
-        self._whole: Final = {self._windows, self._events}  # of these every record counts
+        # What is counted: the state has how far it was read.
+        self._counted: Final = {self._windows, topics.ATTRIBUTION.name(kafka.prefix)}
+        self._whole: Final = {*self._counted, self._events}  # of these every record counts
 
     def behind(self) -> bool:
         """Return whether counters are below those of before the restart, and must not be shown yet."""
@@ -144,7 +150,7 @@ class Consumer:
             for record in records:
                 if record.offset >= there_before or record.timestamp >= self._since_ms:
                     self._one(topic, apply, record)
-            if partition.topic == self._windows and self._offsets is not None:
+            if partition.topic in self._counted and self._offsets is not None:
                 self._offsets.setdefault(partition.topic, {})[partition.partition] = records[-1].offset + 1
             if partition.topic == self._events:
                 # Windows counted without knowing of a maintenance must not be counted again knowing of it.
@@ -202,7 +208,7 @@ class Consumer:
         consumer.assign(list(known | there))
         for partition in new:
             start = max(first[partition], end[partition] - LOOK_BACK_RECORDS)
-            if partition.topic == self._windows:
+            if partition.topic in self._counted:
                 start = self._start(partition, first[partition], end[partition])
             elif partition.topic == self._events:
                 start = first[partition]

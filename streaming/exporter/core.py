@@ -14,13 +14,14 @@ from prometheus_client import CollectorRegistry
 
 from collectors.config import paths as configured_paths
 from collectors.config.model import Config
+from collectors.contract.attribution_rows import AttributionRow
 from collectors.contract.events import Event
 from collectors.contract.telemetry import Telemetry
 from collectors.contract.window_rows import LiveRow, Named, WindowRow
 from collectors.http.metric_factory import counter, head, histogram, line_form, quote
 from collectors.process import wall_clock
 from streaming.accounting.bounds import AHEAD_NS
-from streaming.exporter import event_metrics, metrics_text, row_checks
+from streaming.exporter import episodes, event_metrics, hop_metrics, metrics_text, row_checks
 from streaming.exporter.event_effects import Effect, EventEffects
 from streaming.exporter.memory_bounds import Full, MemoryBound
 from streaming.exporter.network import Network
@@ -34,6 +35,7 @@ _log: Final = logging.getLogger("inflight.exporter")
 
 MAX_PATHS: Final = 10_000
 MAX_BYTES: Final = 256 << 20  # of all paths together, with what is told of them
+MAX_EPISODES_BYTES: Final = 64 << 20  # of rows that name hops, of all paths together
 MAX_EVENTS: Final = 2_000
 MAX_EVENTS_BYTES: Final = 4 << 20
 VANISH_NS: Final = 300 * 10**9  # the series of a path that nobody configures or tells of any more
@@ -59,13 +61,14 @@ class Exporter:
         self.effects: Final = EventEffects()
         self.network: Final = Network()
         self.memory: Final = MemoryBound(MAX_BYTES)
+        self.episodes_memory: Final = MemoryBound(MAX_EPISODES_BYTES)
         self.catching_up = False  # rows of the past are being read: they tell nothing of freshness
         self.keep_ns: Final = 2 * config.defaults.horizon
         self._configured: Final = configured_paths.resolve(config)
         self._freshness: Final = histogram("exporter_freshness_seconds", registry, FRESHNESS_BUCKETS_SECONDS)
         self._errors: Final = counter("exporter_accounting_errors_total", registry)
         self._rows: Final = counter("exporter_rows_total", registry)
-        for topic in ("windows", "live", "events", "router", "broker"):
+        for topic in ("windows", "live", "attribution", "events", "router", "broker"):
             for result in RESULTS:
                 self._rows.labels(topic, result)
         self._say_again: Final[dict[tuple[str, str], float]] = {}
@@ -127,6 +130,22 @@ class Exporter:
             self._rows.labels("live", "used").inc()
             if last_ns is not None and last_ns > before_ns and not self.catching_up:
                 self._freshness.observe(max(0, now_ns - last_ns) / 1e9)
+
+    def apply_attribution(self, row: AttributionRow) -> None:
+        """Keep a row of `inflight.attribution`, and count what a final one says, however often it comes.
+
+        Raises ValueError, and counts nothing, if it ends before it begins.
+        """
+        if not row["from_ns"] <= row["to_ns"]:
+            raise ValueError("the episode ends before it begins")
+        with self.lock, self.refusing("attribution", row["path"]):
+            self._check_time(max(row["to_ns"], row["episode_ns"], row["made_ns"]))
+            path = self._path_of_episode(row)
+            self.episodes_memory.reserve(path.name, path.episodes.size() + episodes.weight(row))
+            result = path.episodes.apply(row)
+            self.episodes_memory.reserve(path.name, path.episodes.size())
+            path.chunks = None
+            self._rows.labels("attribution", result).inc()
 
     def apply_event(self, event: Event) -> None:
         """Take an event of `inflight.events`; the oldest are dropped to keep within the bounds."""
@@ -201,6 +220,7 @@ class Exporter:
                     del self.paths[path.name]
                     self.effects.forget(path.name)
                     self.memory.release([path.name])
+                    self.episodes_memory.release([path.name])
             found = [
                 path
                 for path in self.paths.values()
@@ -217,7 +237,8 @@ class Exporter:
                 if path.chunks is None:
                     path.chunks = metrics_text.chunks(path, service=service)
             pieces = [path.chunks for path in shown if path.chunks is not None]
-            return metrics_text.join(pieces, [*self._of_now(shown), *self._of_events()])
+            of_hops = hop_metrics.of_now(shown, self.now_ns())
+            return metrics_text.join(pieces, [*self._of_now(shown), *of_hops, *self._of_events()])
 
     def _of_events(self) -> list[str]:
         return [
@@ -236,6 +257,37 @@ class Exporter:
             states.append(_STATE % (*labels, found.state.rank))
             marks.append(_MAINTENANCE % (*labels, int(marked)))
         return states + marks if shown else []
+
+    def forget_episodes(self) -> None:
+        """Forget episodes of more than a day ago, but not those that are only being read now."""
+        with self.lock:
+            if self.catching_up:
+                return
+            before_ns = self.now_ns() - episodes.KEEP_NS
+            for path in self.paths.values():
+                if path.episodes.kept:
+                    path.episodes.forget(before_ns)
+                    self.episodes_memory.reserve(path.name, path.episodes.size())
+
+    def _path_of_episode(self, row: AttributionRow) -> Path:
+        """Return the row's path, which may have had no other row yet."""
+        known = self.paths.get(row["path"])
+        if known is not None:
+            return known
+        path = self._path(
+            {
+                "v": 1,
+                "mesh": row["mesh"],
+                "path": row["path"],
+                "address": row["address"],
+                "source": "",
+                "target": "",
+                "presettled": False,
+            }
+        )
+        path.labels = Labels(row["mesh"], row["address"])
+        path.seen_ns = self.now_ns()
+        return path
 
     def _path(self, row: Named, routes: dict[str, int] | None = None) -> Path:
         """Return a row's path; raise Full if there is no memory left for it or for what the row adds."""

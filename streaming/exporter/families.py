@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -10,6 +10,7 @@ from collectors.contract.metrics import CATALOGUE
 from collectors.contract.records import UNSENT_REASONS
 from collectors.contract.window_rows import CLASSES, Latency
 from collectors.http.metric_factory import label_text
+from streaming.exporter.episodes import Key
 from streaming.exporter.moves import MOVES, RARE_MOVES
 from streaming.exporter.path import Path
 
@@ -148,6 +149,22 @@ def _overspent_since(path: Path) -> Iterator[Value]:
         yield labels, since_ns / 1e9 if since_ns else 0
 
 
+def _of_hops(metric: str, found: Mapping[Key, int], *more: str) -> Iterator[Value]:
+    for key, count in found.items():
+        yield "," + label_text(metric, (*key, *more), first=2), count
+
+
+def _unexplained(path: Path) -> Iterator[Value]:
+    for of, count in path.episodes.unexplained.items():
+        yield _labels("path_unexplained_messages_total", of), count
+
+
+def _reexplained(path: Path) -> Iterator[Value]:
+    name = "path_reexplained_messages_total"
+    yield from _of_hops(name, path.episodes.added, "added")
+    yield from _of_hops(name, path.episodes.removed, "removed")
+
+
 VALUES: Final[dict[str, Values]] = {
     "path_info": _info,
     "path_sent_messages_total": _plain("sent"),
@@ -185,5 +202,10 @@ VALUES: Final[dict[str, Values]] = {
     "path_slo_bound_seconds": _slo_bound,
     "path_slo_budget_left_ratio": _budget_left,
     "path_slo_overspent_since_timestamp_seconds": _overspent_since,
+    "path_explained_messages_total": lambda path: _of_hops(
+        "path_explained_messages_total", path.episodes.explained
+    ),
+    "path_unexplained_messages_total": _unexplained,
+    "path_reexplained_messages_total": _reexplained,
 }
 FAMILIES: Final = tuple(CATALOGUE[name] for name in VALUES)

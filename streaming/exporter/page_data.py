@@ -8,11 +8,12 @@ from typing import Any, Final
 from collectors.contract.events import Event
 from collectors.contract.window_rows import CLASSES, Latency, LiveRow, WindowRow
 from streaming.exporter.core import Exporter
+from streaming.exporter.episodes import Where
 from streaming.exporter.error_budget import ErrorBudget
 from streaming.exporter.event_effects import Effect
 from streaming.exporter.objectives import Objective
 from streaming.exporter.path import Path, Point
-from streaming.states import WORST_FIRST
+from streaming.states import RECENT_SECONDS, WORST_FIRST
 
 VERSION: Final = 1
 EVENTS_SHOWN: Final = 20
@@ -99,6 +100,23 @@ def _path(exporter: Exporter, path: Path, now_ns: int) -> Json:
         "spark": [_spark(point) for point in path.history],
         "spark_missing": [point.sent - point.classes.get("received", 0) for point in path.history],
         "slos": [_objective(path, slo) for slo in path.objectives],
+        "where": where(path, now_ns),
+    }
+
+
+def where(path: Path, now_ns: int) -> Json | None:
+    """Return which hop is to blame for the newest trouble of the path: missing messages before slow ones."""
+    found = path.episodes.newest(now_ns, "loss") or path.episodes.newest(now_ns, "slow")
+    return None if found is None else _where(found, now_ns)
+
+
+def _where(found: Where, now_ns: int) -> Json:
+    return {
+        **{name: getattr(found, name) for name in ("kind", "sentence", "hop", "hop_kind", "at", "to")},
+        **{name: getattr(found, name) for name in ("cause", "said", "exact", "final", "open")},
+        "from_seconds": found.from_ns / 1e9,
+        "to_seconds": found.to_ns / 1e9,
+        "now": found.open or found.to_ns >= now_ns - RECENT_SECONDS * 10**9,
     }
 
 

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from collectors.contract.window_rows import CLASSES, Class, Latency, LiveEnd, LiveRow, Named, WindowRow
 from streaming.exporter.decoded_histogram import cumulative
+from streaming.exporter.episodes import Episodes
 from streaming.exporter.memory_bounds import weight
 from streaming.exporter.objectives import Objective
 from streaming.exporter.path_counters import PathCounters
@@ -16,7 +17,7 @@ from streaming.states import RECENT_SECONDS, Diagnosis
 
 HISTORY: Final = 60  # windows that a sparkline shows
 _BYTES: Final = 8_192  # of a path with counters, history and figures
-_LINES: Final = 140  # its series, and each letter of a name may have to be escaped
+_LINES: Final = 142  # its series, and each letter of a name may have to be escaped
 RATE_OVER_NS: Final = 1_000_000_000  # the beginning of a window is too short to tell a rate
 
 
@@ -66,6 +67,7 @@ class Path:
     rate: float | None = None  # messages sent a second, lately
     chunks: list[str] | None = None  # rendered families, until a row comes
     diagnosis: Diagnosis | None = None  # until a row comes
+    episodes: Episodes = field(default_factory=Episodes)
     _recent_counts: RecentCounts | None = None  # until a row of a window comes
 
     def touch(self, now_ns: int) -> None:
@@ -120,7 +122,8 @@ class Path:
         if routes is None:
             routes = self.window["routes"] if self.window else {}
         moves = [revised.moves for revised in self.counters.revised.values()]
-        return _BYTES + _LINES * names + labels + weight(routes) + weight(moves)
+        hops = sum(names + weight(key) for key in self.episodes.counted_keys())
+        return _BYTES + _LINES * names + labels + weight(routes) + weight(moves) + 3 * hops
 
     def relabel(self, row: WindowRow | LiveRow) -> None:
         """Take addresses and end points from the data; `via` stays as configured."""

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 
 from collectors.contract.window_rows import check_live, check_window
 from collectors.process.private_files import replace
+from streaming.exporter import episodes
 from streaming.exporter.core import Exporter
 from streaming.exporter.error_budget import DAY_NS, Day, ErrorBudget
 from streaming.exporter.path import Path, Point
@@ -39,7 +40,8 @@ class StateFile:
     def save(self, exporter: Exporter, offsets: Offsets) -> None:
         """Replace the file; raises OSError if that fails."""
         with exporter.lock:
-            paths = {name: _dump(path) for name, path in exporter.paths.items() if path.seen_ns is not None}
+            exporter.forget_episodes()
+            paths = {name: _dump(path) for name, path in exporter.paths.items() if _known(path)}
             value = {
                 "v": VERSION,
                 "prefix": self.prefix,
@@ -91,6 +93,10 @@ class StateFile:
             raise DamagedState(f"{self.file} holds no state: {type(error).__name__}: {error}") from None
 
 
+def _known(path: Path) -> bool:
+    return path.seen_ns is not None or bool(path.episodes.kept or path.episodes.dropped_ns)
+
+
 def _dump(path: Path) -> dict[str, Any]:
     counters: PathCounters = path.counters
     return {
@@ -111,6 +117,7 @@ def _dump(path: Path) -> dict[str, Any]:
             slo: [budget.days, budget.left, budget.overspent_since_ns]
             for slo, budget in counters.budgets.items()
         },
+        "episodes": episodes.dump(path.episodes),
     }
 
 
@@ -164,9 +171,12 @@ def _fill(exporter: Exporter, paths: dict[str, Any]) -> None:
             revised={int(start): Revised(*revised) for start, revised in saved["revised"].items()},
             budgets=_budgets(saved),
         )
+        if "episodes" in saved:  # there were none in states of before
+            path.episodes = episodes.load(saved["episodes"])
         with exporter.refusing("windows", name):  # there may be less room for it than there was
             if (row := path.live or path.window) is not None:
                 path.relabel(row)
                 if not path.configured:
                     exporter.memory.reserve(name, path.weight(row))
+            exporter.episodes_memory.reserve(name, path.episodes.size())
             exporter.paths[name] = path

@@ -2,6 +2,7 @@
 
 DIR/landing/date=2026-01-31/part-….parquet   as they come, small files, rows may be there twice
 DIR/daily/date=2026-01-31/part-….parquet     a finished day: each row once, sorted by path and window
+DIR/attribution/…                            the same of the rows that name hops, by the day of their episode
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from collectors.contract import topics as kafka_topics
 from collectors.process import wall_clock
 from streaming.accounting.bounds import AHEAD_NS
-from streaming.archive.layout import COLUMNS, DAILY, IDENTITY, LANDING
+from streaming.archive.layout import ALL, ATTRIBUTION, DAILY, LANDING, WINDOWS, Layout
 from streaming.spark.checkpoint import hadoop
 from streaming.spark.query import Query, Topics
 from streaming.spark.settings import JobSettings
@@ -35,32 +37,40 @@ _FILE_OPTIONS: Final = {"compression": "zstd"}
 
 def archive_query(settings: JobSettings, folder: str) -> Query:
     """Returns the query that appends what comes on the windows topic to the landing folder."""
+    return _query("archive", settings, settings.windows_topic, folder, WINDOWS)
 
+
+def attribution_archive_query(settings: JobSettings, folder: str) -> Query:
+    """Returns the query that does the same with the rows that name hops, in a folder beside."""
+    topic = kafka_topics.ATTRIBUTION.name(settings.prefix)
+    return _query("attribution-archive", settings, topic, folder, ATTRIBUTION)
+
+
+def _query(name: str, settings: JobSettings, topic: str, folder: str, layout: Layout) -> Query:
     def build(topics: Topics) -> DataStreamWriter:
-        source = topics.read(subscribe=settings.windows_topic, maxOffsetsPerTrigger=200_000)
+        source = topics.read(subscribe=topic, maxOffsetsPerTrigger=200_000)
         # One file for each date and trigger: the less to compact.
-        writer = table(source).coalesce(1).writeStream.format("parquet").partitionBy(_DATE)
-        return writer.options(**_FILE_OPTIONS, retention="7d", path=f"{folder}/{LANDING}")
+        writer = table(source, layout).coalesce(1).writeStream.format("parquet").partitionBy(_DATE)
+        place = f"{layout.root(folder)}/{LANDING}"
+        return writer.options(**_FILE_OPTIONS, retention="7d", path=place)
 
-    return Query(
-        name="archive", reads=(settings.windows_topic,), build=build, trigger_ms=settings.archive_trigger_ms
-    )
+    return Query(name=name, reads=(topic,), build=build, trigger_ms=settings.archive_trigger_ms)
 
 
-def table(source: DataFrame) -> DataFrame:
-    """Returns window rows as they are archived; what is no JSON of ours is left out."""
+def table(source: DataFrame, layout: Layout = WINDOWS) -> DataFrame:
+    """Returns rows as they are archived; what is no JSON of ours is left out."""
     text = sql.col("value").cast("string").alias("row")
     columns = [
         # `try_cast`: a cast of what is no number would end the query, and again after each start.
         sql.get_json_object("row", place).try_cast(kind).alias(name)
-        for name, (place, kind) in COLUMNS.items()
+        for name, (place, kind) in layout.columns.items()
     ]
     rows = source.select(text).select(*columns, "row")
-    for name in IDENTITY:
+    for name in layout.identity:
         rows = rows.where(sql.col(name).isNotNull())
     newest_ns = sql.unix_micros(sql.current_timestamp()) * 1_000 + AHEAD_NS
-    rows = rows.where(sql.col("window_start_ns").between(sql.lit(0), newest_ns))
-    seconds = (sql.col("window_start_ns") / sql.lit(1_000_000_000)).cast("bigint")
+    rows = rows.where(sql.col(layout.time).between(sql.lit(0), newest_ns))
+    seconds = (sql.col(layout.time) / sql.lit(1_000_000_000)).cast("bigint")
     return rows.withColumn(_DATE, sql.to_date(sql.timestamp_seconds(seconds)))
 
 
@@ -71,30 +81,35 @@ def keep_compact(archive: str, spark: SparkSession, stopping: Event) -> None:
         before = wall_clock.now_ns() / 1e9 - _FINISHED_SECONDS
         finished = datetime.fromtimestamp(before, UTC).strftime("%Y-%m-%d")
         try:
-            for date in compact(spark, archive, finished):
-                _log.info("compacted %s of the archive", date)
+            for layout in ALL:
+                for date in compact(spark, archive, finished, layout):
+                    _log.info("compacted %s of the archive%s", date, layout.folder and f", {layout.folder}")
         except (PySparkException, Py4JError, OSError) as error:
             if not stopping.is_set():
                 _log.error("the archive could not be compacted: %s", str(error).splitlines()[0][:300])
 
 
-def compact(spark: SparkSession, archive: str, before: str, *, settled_ms: int = _SETTLED_MS) -> list[str]:
+def compact(
+    spark: SparkSession, archive: str, before: str, layout: Layout = WINDOWS, *, settled_ms: int = _SETTLED_MS
+) -> list[str]:
     """Write each landed date before `before` (YYYY-MM-DD) as one sorted file; returns those dates.
 
     A date that got rows after it was compacted is done again. Landed files are deleted once the day is whole.
     """
     done = []
+    archive = layout.root(archive)
+    schema = _schema(layout)
     for date in _dates(spark, f"{archive}/{LANDING}"):
         landed = _files(spark, f"{archive}/{LANDING}/{_DATE}={date}", settled_ms) if date < before else []
         if not landed:
             continue
         daily = f"{archive}/{DAILY}/{_DATE}={date}"
         # Files by name: the sink's own log would hide what is listed here, and what comes later stays.
-        rows = spark.read.schema(_schema()).parquet(*landed)
+        rows = spark.read.schema(schema).parquet(*landed)
         if _exists(spark, daily):
-            rows = rows.unionByName(spark.read.schema(_schema()).parquet(daily))
-        rows = rows.dropDuplicates(list(IDENTITY)).repartition(1)
-        rows = rows.sortWithinPartitions("path", "window_start_ns", "revision")
+            rows = rows.unionByName(spark.read.schema(schema).parquet(daily))
+        rows = rows.dropDuplicates(list(layout.identity)).repartition(1)
+        rows = rows.sortWithinPartitions("path", layout.time, "revision")
         unfinished = f"{archive}/{DAILY}/.{date}.unfinished"
         # Small row groups: one path's rows of a day are read without the others'.
         writer = rows.write.mode("overwrite").options(**_FILE_OPTIONS).option("parquet.block.size", 8 << 20)
@@ -106,8 +121,8 @@ def compact(spark: SparkSession, archive: str, before: str, *, settled_ms: int =
     return done
 
 
-def _schema() -> str:
-    return ", ".join(f"{name} {kind}" for name, (_, kind) in COLUMNS.items()) + ", row string"
+def _schema(layout: Layout) -> str:
+    return ", ".join(f"{name} {kind}" for name, (_, kind) in layout.columns.items()) + ", row string"
 
 
 def _dates(spark: SparkSession, folder: str) -> list[str]:

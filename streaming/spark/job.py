@@ -14,7 +14,8 @@ from pyspark.sql import SparkSession
 
 from streaming.spark import checkpoint, samples_topic
 from streaming.spark.accounting_query import lane_query, written_topics
-from streaming.spark.archive import archive_query, keep_compact
+from streaming.spark.archive import archive_query, attribution_archive_query, keep_compact
+from streaming.spark.attribution_query import attribution_query
 from streaming.spark.kafka_options import REDACTION, kafka_options
 from streaming.spark.lanes import Layout
 from streaming.spark.query import Query
@@ -34,6 +35,8 @@ SETTINGS: Final[Mapping[str, str]] = {
     # Records are up to 1 MB: a batch of Arrow rows to the Python worker is bounded by bytes, too.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(16 << 20),
+    # A consumer for each partition of each query: with fewer they are made anew in each batch.
+    "spark.kafka.consumer.cache.capacity": "1024",
     "spark.redaction.regex": REDACTION,
     "spark.sql.redaction.options.regex": REDACTION,
     # A job that runs for months keeps no history of itself in the driver's memory.
@@ -78,8 +81,12 @@ def session(
 def queries(settings: JobSettings, layout: Layout) -> list[Query]:
     """Returns all that the job runs. A further query is a module like archive.py, and a line here."""
     found = [lane_query(settings, layout, lane) for lane in range(layout.lanes)]
+    found.append(attribution_query(settings))
     if settings.archive:
-        found.append(archive_query(settings, settings.archive))
+        found += [
+            archive_query(settings, settings.archive),
+            attribution_archive_query(settings, settings.archive),
+        ]
     return found
 
 
@@ -113,10 +120,8 @@ def find_layout(spark: SparkSession, settings: JobSettings) -> Layout:
     return layout
 
 
-def check_topics(spark: SparkSession, settings: JobSettings, of: Sequence[Query]) -> tuple[str, ...]:
-    """Returns the topics that the queries read and write; TopicError where one of them is not there."""
-    topics = tuple(dict.fromkeys(topic for query in of for topic in (*query.reads, *query.writes)))
+def check_topics(spark: SparkSession, settings: JobSettings, query: Query) -> None:
+    """Raises TopicError where a topic that the query reads or writes is not there, or Kafka does not tell."""
     known = {settings.samples_topic, *written_topics(settings)}  # `find_layout` has asked for these
-    if others := [topic for topic in topics if topic not in known]:
+    if others := [topic for topic in query.topics if topic not in known]:
         samples_topic.partitions(spark, kafka_options(settings.kafka), settings.samples_topic, others)
-    return topics

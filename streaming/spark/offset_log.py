@@ -27,7 +27,7 @@ class Plan:
 
     number: int
     ends: Offsets
-    start: Offsets | None  # None: at the topics' beginning
+    start: Offsets | None  # None: not known, at the topics' beginning
     done: bool
 
 
@@ -45,7 +45,7 @@ class OffsetLog:
         number = self._last("offsets")
         if number is None:
             return None
-        start = self._ends(number - 1) if number else None
+        start = self._ends(number - 1) if number else self._begin()
         return Plan(number, self._ends(number), start, done=self._last("commits") == number)
 
     def put(self, number: int, ends: Offsets, like: int) -> None:
@@ -79,12 +79,23 @@ class OffsetLog:
 
     def _ends(self, number: int) -> Offsets:
         _, sources = self._read(number)
-        return {
-            TopicPartition(topic, int(partition)): int(end)
-            for _, topics in sources
-            for topic, partitions in topics.items()
-            for partition, end in partitions.items()
-        }
+        return _offsets(topics for _, topics in sources)
+
+    def _begin(self) -> Offsets | None:
+        """Returns where the query's first batch begins, which Spark keeps for each source."""
+        files, path = hadoop(self._spark, f"{self._folder}/sources")
+        if not files.exists(path):
+            return None
+        found = []
+        for source in files.listStatus(path):
+            if not files.exists(hadoop(self._spark, f"{source.getPath()}/0")[1]):
+                return None
+            lines = self._lines_of(f"{source.getPath()}/0")
+            try:
+                found.append(json.loads(lines[-1]))
+            except (ValueError, LookupError):
+                return None
+        return _offsets(found)
 
     def _read(self, number: int) -> tuple[list[str], list[tuple[str, dict[str, Any]]]]:
         """Returns the lines before the sources; of each source its prefix, and its offsets by topic."""
@@ -103,7 +114,10 @@ class OffsetLog:
         return [version, settings], sources
 
     def _lines(self, number: int) -> list[str]:
-        files, path = hadoop(self._spark, f"{self._folder}/offsets/{number}")
+        return self._lines_of(f"{self._folder}/offsets/{number}")
+
+    def _lines_of(self, place: str) -> list[str]:
+        files, path = hadoop(self._spark, place)
         try:
             stream = files.open(path)
             try:
@@ -114,6 +128,15 @@ class OffsetLog:
             raise CheckpointError(
                 f"{path} cannot be read ({str(error)[:200]}); give a new --checkpoint"
             ) from None
+
+
+def _offsets(sources: Iterable[Mapping[str, Mapping[str, Any]]]) -> Offsets:
+    return {
+        TopicPartition(topic, int(partition)): int(offset)
+        for topics in sources
+        for topic, partitions in topics.items()
+        for partition, offset in partitions.items()
+    }
 
 
 def _source_json(topics: Iterable[str], ends: Mapping[TopicPartition, int]) -> str:

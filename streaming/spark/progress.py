@@ -50,6 +50,7 @@ class Progress:
         self.batches: dict[str, int] = {}  # finished by query, in this process
         self.turns: dict[str, int] = {}  # the same, and triggers that found nothing new
         self._accounting: set[str] = set()  # names of queries
+        self._reasons: dict[str, frozenset[str]] = {}  # by query
         self._lag = gauge("stream_lag_seconds", registry)
         self._state_rows = gauge("stream_state_rows", registry)
         self._state_bytes = gauge("stream_state_bytes", registry)
@@ -62,11 +63,16 @@ class Progress:
         self._ignored = counter("stream_ignored_total", registry)
         self._seconds = histogram("stream_batch_seconds", registry, _BUCKETS_SECONDS)
 
-    def begin(self, query: str) -> None:
-        """Make the query's series, so that the first of anything is an increase."""
+    def begin(self, query: str, reasons: Iterable[str] = ()) -> None:
+        """Make the query's series, so that the first of anything is an increase.
+
+        `reasons`: for which it puts records aside, beside those of the accounting.
+        """
         for each in (self._records, self._lost, self._restarts):
             each.labels(query)
-        self._dead.labels(query, INFLATED)
+        self._reasons[query] = frozenset(reasons)
+        for reason in (INFLATED, *reasons):
+            self._dead.labels(query, reason)
 
     def begin_accounting(self, query: str) -> None:
         """Make those that only queries of the accounting have, too."""
@@ -141,7 +147,8 @@ class Progress:
         elif name in IGNORED:
             self._ignored.labels(query, name).inc(count)
         elif name != NEWEST:
-            self._dead.labels(query, name if name in DEAD else "other").inc(count)
+            known = name in DEAD or name in self._reasons.get(query, ())
+            self._dead.labels(query, name if known else "other").inc(count)
 
 
 class Listener(StreamingQueryListener):

@@ -62,6 +62,12 @@ class Query:
     build: Callable[[Topics], DataStreamWriter]
     trigger_ms: int
     accounts: bool = False  # its shards count what they take in (progress.py)
+    reasons: tuple[str, ...] = ()  # for which it puts records aside, beside those of the accounting
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """All that have to be there."""
+        return (*self.reads, *self.writes)
 
     def folder(self, checkpoint: str) -> str:
         """Returns where its place and state are kept."""

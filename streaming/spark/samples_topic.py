@@ -76,6 +76,8 @@ def _said(error: Any, topic: str) -> str:
     kind = cause.getClass().getSimpleName()
     if kind == "UnknownTopicOrPartitionException":
         return f"there is no topic {topic}; `inflight probe --create-topics` makes it"
+    if kind == "TopicAuthorizationException":
+        return f"the job's user has no right on the topic {topic}; deploy/rights/kafka-acls.sh gives it"
     return (
         f"Kafka does not tell of the topic {topic} ({kind}: {str(cause.getMessage())[:300]}); is it there, "
         "at the config's `kafka.servers`?"

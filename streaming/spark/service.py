@@ -128,7 +128,6 @@ class Service:
             try:
                 layout = job.find_layout(self._spark, self._settings)
                 queries = self._make_queries(self._settings, layout)
-                topics = job.check_topics(self._spark, self._settings, queries)
             except TopicError as error:
                 self._trouble = str(error)
                 trouble.tell(f"{error}; it is tried again")
@@ -136,6 +135,7 @@ class Service:
                 continue
             self._trouble = None
             break
+        topics = dict.fromkeys(topic for query in queries for topic in query.topics)
         tell_of_settings(self._settings.kafka, topics)
         for query in queries:
             detour = Detour(self._settings, query, len(queries))

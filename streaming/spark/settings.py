@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from collectors.config.paths import Rules
 from collectors.contract.topics import DEAD_LETTERS, LIVE, SAMPLES, WINDOWS
+from streaming.attribution.places import Place
 
 VERSION: Final = 1
 
@@ -38,11 +39,13 @@ class JobSettings:
     checkpoint: str
     default_rules: Rules
     rules: Mapping[str, Rules] = field(default_factory=dict)  # by path
+    places: Mapping[str, Place] = field(default_factory=dict)  # the same; older settings have none
     archive: str | None = None
     lanes: int | None = None
     suited_lanes: int = 1  # of a new checkpoint, where `lanes` is None
     trigger_ms: int = 1000
     archive_trigger_ms: int = 60_000
+    attribution_trigger_ms: int = 5_000
     max_records: int = 10_000  # in a batch, of all lanes together: bounds memory, and time while catching up
     listen: str = "127.0.0.1:9753"
     version: str = ""
@@ -80,9 +83,14 @@ def decode(text: str) -> JobSettings:
             kafka=KafkaAccess(servers=tuple(kafka.pop("servers")), **kafka),
             default_rules=Rules(**raw.pop("default_rules")),
             rules={path: Rules(**rules) for path, rules in raw.pop("rules").items()},
+            places={path: _place(place) for path, place in raw.pop("places", {}).items()},
             **raw,
         )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ValueError(
             f"these are no settings of the job ({error}); write them anew by `inflight submit`"
         ) from None
+
+
+def _place(raw: dict[str, Any]) -> Place:
+    return Place(meshes=tuple(raw.pop("meshes")), **raw)

@@ -11,10 +11,13 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from collectors.process.trouble import Trouble
+from streaming.spark import job
 from streaming.spark.detour import Detour
 from streaming.spark.failures import UnfitError, cause, is_unfit
 from streaming.spark.progress import Progress
 from streaming.spark.query import Query
+from streaming.spark.samples_topic import TopicError
 from streaming.spark.settings import JobSettings
 
 _log: Final = logging.getLogger("inflight.stream")
@@ -33,12 +36,14 @@ class SupervisedQuery:
         self._detour = detour
         self._careful = False  # it carries out one batch and ends
         self._progress = progress
+        self._waiting = Trouble(_log)  # for its topics
+        self._waits = 0  # one after the other
         self._failures = 0  # one after the other
         self._turns = 0
         self._turns_at_start = 0
         self._moved = 0.0  # monotonic time at which its turns were last seen to grow
         self._start_at = 0.0  # monotonic time of the next start
-        progress.begin(query.name)
+        progress.begin(query.name, query.reasons)
         if query.accounts:
             progress.begin_accounting(query.name)
 
@@ -73,16 +78,30 @@ class SupervisedQuery:
     def _begin(self, spark: SparkSession, settings: JobSettings) -> None:
         name = self.query.name
         try:
+            job.check_topics(spark, settings, self.query)
             self._careful, skipped = self._detour.plan(spark)
             self._progress.passed_over(name, sum(batch.following - batch.first for batch in skipped))
             self._running = self.query.start(spark, settings, careful=self._careful)
+        except TopicError as error:
+            self._wait(error)
+            return
         except (PySparkException, KafkaError) as error:
             self._failed(error)
             return
+        self._waits = 0
+        self._waiting.over(f"query {name}: its topics are there")
         self._moved = time.monotonic()
         self._turns_at_start = self._progress.turns.get(name, 0)
         if self._failures == 0:
             self.trouble = None
+
+    def _wait(self, error: TopicError) -> None:
+        """Try again when its topics may be there; the other queries go on."""
+        self._start_at = time.monotonic() + BACKOFF_SECONDS[min(self._waits, len(BACKOFF_SECONDS) - 1)]
+        self._waits += 1
+        self._running = None
+        self.trouble = f"query {self.query.name} waits, the others go on: {error}"
+        self._waiting.tell(self.trouble)
 
     def _failed(self, error: Exception | None) -> None:
         wait = BACKOFF_SECONDS[min(self._failures, len(BACKOFF_SECONDS) - 1)]

@@ -6,6 +6,7 @@ import os
 import statistics
 import threading
 import time
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import _lanes
@@ -19,8 +20,10 @@ from spark_job import RULES
 from collectors.config.load import parse
 from collectors.contract import window_rows
 from collectors.contract.records import SECOND_NS
+from streaming.attribution.places import Place
 from streaming.exporter import Exporter
 from streaming.sizing import cores
+from streaming.spark.query import Query
 from streaming.spark.settings import JobSettings, KafkaAccess
 
 WARM_SECONDS = 12  # of the load; start-up and compilation are not counted
@@ -30,9 +33,18 @@ _GRID = 20  # moments within each second at which a message may have been receiv
 
 
 def measure(
-    spark: SparkSession, bootstrap: str, prefix: str, folder: Path, load: tuple[int, int, int]
+    spark: SparkSession,
+    bootstrap: str,
+    prefix: str,
+    folder: Path,
+    load: tuple[int, int, int],
+    places: Mapping[str, Place] | None = None,
+    more: Callable[[JobSettings], Iterable[Query]] = lambda _: (),
 ) -> dict[str, float]:
-    """`load`: paths, samples a second of each, seconds. Freshness: until an exporter applied it."""
+    """`load`: paths, samples a second of each, seconds. Freshness: until an exporter applied it.
+
+    `more` are queries beside those of the accounting, which have the settings with these places.
+    """
     paths, rate, seconds = load
     start = int(time.time()) + 10 + int(seconds * (paths * rate / 500_000 + paths / 2_500))  # to make them
     made = live_records(paths, rate, seconds, start)
@@ -43,10 +55,12 @@ def measure(
         prefix=prefix,
         checkpoint=str(folder / prefix),
         default_rules=RULES,
+        places=places or {},
         lanes=min(cores(paths, paths * rate), os.cpu_count() or 1),
         max_records=10 * 2 * paths,
     )
-    queries = _lanes.start(spark, settings)
+    lanes = _lanes.start(spark, settings)
+    queries = [*lanes, *(query.start(spark, settings) for query in more(settings))]
     seen: dict[str, list[tuple[int, int]]] = {}
     stop = threading.Event()
     reader = threading.Thread(target=_export, args=(bootstrap, settings.live_topic, seen, stop), daemon=True)
@@ -54,7 +68,7 @@ def measure(
     spent: list[tuple[float, float]] = []
     _send(bootstrap, settings.samples_topic, made, start, spent)
     time.sleep(6)
-    batches = [batch for query in queries for batch in _lanes.batches(query)]
+    batches = [batch for query in lanes for batch in _lanes.batches(query)]
     stop.set()
     _lanes.stop(queries)
     reader.join(10)

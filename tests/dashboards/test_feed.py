@@ -133,7 +133,7 @@ def test_pages_are_for_who_asks_under_its_own_name(monkeypatch: pytest.MonkeyPat
         connection.request("GET", path, headers={"Host": host})
         return connection.getresponse().status
 
-    for path in ("/", "/api/state", "/events"):
+    for path in ("/", "/api/state", "/api/why?path=east-west", "/events"):
         assert status(path, "evil.example") == 403
         assert status(path, "monitor.example:9750") == 200
         assert status(path, f"localhost:{served.port}") == 200

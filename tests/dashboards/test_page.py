@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from attribution_rows import episode, hop
 from browser import Browser, Page
 from made_exporter import Served, recent
 from made_rows import SECOND, live, window
@@ -90,12 +91,39 @@ def test_a_path_that_vanished_leaves_the_page(page: Page, served: Served) -> Non
     assert page.mistakes() == []
 
 
+def test_the_blamed_hop_is_red(page: Page, served: Served) -> None:
+    """Its sentence under the path; the router, the link or the queue in the drawing and in its row."""
+    now = recent()
+    served.put_line()
+    served.exporter.apply_window(window("guest", now))
+    served.exporter.apply_attribution(episode("guest", now, hops=[hop("artemis: orders")]))
+    served.exporter.apply_attribution(episode(number=now, hops=[hop("A → B")]))
+    page.wait(
+        f"{row()}.querySelector('.where.alarm')?.innerText.startsWith('214 of 500 lost')", "the sentence"
+    )
+    page.wait("document.querySelector('#graph line.blamed')", "the link in the drawing")
+    page.wait(
+        "document.querySelector('#edges td.blamed')?.innerText.includes('to blame for east-west')", "its row"
+    )
+    queue = "document.querySelector('#queues th.blamed')?.innerText"
+    page.wait(f"{queue} === 'orders, to blame for guest'", "the queue's row")
+    served.exporter.apply_attribution(episode(number=now, revision=1))
+    page.wait("document.querySelector('#graph g.blamed')?.textContent.startsWith('C')", "the router")
+    page.evaluate(f"{row()}.querySelector('button').click()")
+    said = "document.querySelector('tr.details [data-key=\"where-said\"]')?.value"
+    page.wait(f"{said} === '211'", "the details")
+    assert page.mistakes() == []
+
+
 def test_hostile_names_stay_text(page: Page, served: Served) -> None:
     """A path, a queue, a router and an event that look like HTML are shown as they are, and do nothing."""
     served.exporter.apply_window(
         window(HOSTILE, recent(), address=HOSTILE, source=HOSTILE, routes={HOSTILE: 3})
     )
     served.exporter.apply_event(Event(1, None, "fault", (HOSTILE,), HOSTILE))
+    served.exporter.apply_attribution(
+        episode(HOSTILE, recent(), hops=[hop(HOSTILE, kind="router")], sentence=HOSTILE)
+    )
     served.put_line()
     served.put_router("", "mesh", [{"kind": "router", "router": HOSTILE, "up": True}], poll=2)
     served.put_broker("artemis", "queue", [{"queue": HOSTILE, "messages": 1}], poll=2)

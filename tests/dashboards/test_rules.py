@@ -189,7 +189,10 @@ def test_the_alertmanager_example_speaks_of_these_alerts() -> None:
 # By hand: what somebody reads on a small screen at night, of the first stories in which an alert fires.
 TEXTS: dict[str, tuple[str, ...]] = {
     "PathSilent": ("Path p: nothing delivered for 45s or more",),
-    "AcceptedMessagesLost": ("Path p: 1 accepted messages lost within ten minutes",),
+    "AcceptedMessagesLost": (
+        "Path p: 1 accepted messages lost within ten minutes",
+        "Path p: 214 accepted messages lost within ten minutes",
+    ),
     "DeliveryBudgetBurn": ("Path p: 2% not delivered over an hour",),
     "RouterDown": ("Router r of mesh m does not answer",),
     "MeshSplit": ("Mesh m is split: from a there is no way to c, d, reached by another URL",),
@@ -210,6 +213,9 @@ TEXTS: dict[str, tuple[str, ...]] = {
     ),
     "PipelineStalled": ("The figures are not of now, or not right: no progress",),
 }
+# What the annotation `where` says of paths; in the stories that have one, a hop.
+NO_HOP = "no hop is to blame so far; `inflight why p` asks again"
+WHERE = {"fires: and a hop is to blame": "211 dropped at C → receiver"}
 
 
 @pytest.mark.parametrize(
@@ -237,6 +243,8 @@ def test_texts_read_well(tmp_path: Path, exporter: dict[str, str], runbook: str)
             "runbook_url": f"{runbook}#{name.lower()}",
             "dashboard": _board(rule["annotations"]["dashboard"], labels),
         }
+        if "where" in rule["annotations"]:
+            texts["where"] = WHERE.get(case.story, NO_HOP)
         expected = [{"exp_labels": labels, "exp_annotations": texts}]
         if name == "DeliveryBudgetBurn":
             slow = {**labels, "severity": "ticket", "pace": "slow"}

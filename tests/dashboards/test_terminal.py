@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from attribution_rows import episode, hop
 from helpers import free_port
 from made_exporter import Served, recent
 from made_rows import LENGTH, SECOND, START, live, window
@@ -57,6 +58,27 @@ def test_fits_80_columns_whatever_comes(served: Served) -> None:
     assert any("orders" in line and "12" in line for line in lines)
     (bridge,) = (line for line in lines if "orders-to-two" in line)
     assert bridge.split() == ["artemis", "bridge", "orders-to-two", "down", "12", "–", "–"]
+
+
+def test_tells_where(served: Served) -> None:
+    """The hop to blame, while there is one for any path: at 80 columns in the place of jitter."""
+    now = recent()
+    served.exporter.apply_window(window(number=now, lost=211))
+    heads = printed(snapshot(served.exporter))[1].split()
+    assert ("where" in heads, "jitter" in heads) == (False, True)
+    served.exporter.apply_attribution(episode(number=now))
+    served.exporter.apply_attribution(episode("路径" * 30, now, hops=[hop("路" * 190)]))
+    state = snapshot(served.exporter)
+    for width in (80, 120):
+        lines = printed(state, width)
+        heads = lines[1].split()
+        assert max(map(cell_len, lines)) <= width
+        assert (heads[-1], "jitter" in heads, "budget" in heads) == ("where", width == 120, width == 120)
+        (line,) = (line for line in lines if line.startswith("east-west"))
+        assert line.rstrip().endswith("losing  C → receiver")
+    for path in state["paths"]:  # as an exporter of before tells it
+        del path["where"]
+    assert "where" not in printed(state)[1]
 
 
 def test_says_which_queues_are_of_a_broker_that_does_not_answer(served: Served) -> None:

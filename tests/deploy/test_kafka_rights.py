@@ -27,7 +27,17 @@ from kafka.admin import (
 )
 
 from collectors.config.model import Config
-from collectors.contract.topics import BROKER, DEAD_LETTERS, EVENTS, LIVE, ROUTER, SAMPLES, SETTINGS, WINDOWS
+from collectors.contract.topics import (
+    ATTRIBUTION,
+    BROKER,
+    DEAD_LETTERS,
+    EVENTS,
+    LIVE,
+    ROUTER,
+    SAMPLES,
+    SETTINGS,
+    WINDOWS,
+)
 from collectors.kafka.sink import KafkaSink
 from collectors.kafka.spool import Spool
 from deploy.live_check.kafka import check_kafka
@@ -164,18 +174,22 @@ def check(kafka: Kafka, security: Security, user: str) -> Checked:
 def test_the_check_knows_for_which_part_rights_are_enough(
     fenced: Kafka, security: Security, part: str
 ) -> None:
-    """Each part's user has what that part needs, and nothing of another's."""
+    """Each part's user has what that part needs, and no more: the job reads all that the exporter reads."""
     checked = check(fenced, security, USERS[part])
     assert checked.ok, checked.text
-    assert checked.text.endswith(f"rights are enough for {part}")
+    enough = "stream, export" if part == "stream" else part
+    assert checked.text.endswith(f"rights are enough for {enough}")
 
 
 LESS = [
     ("probe", ACLOperation.WRITE, SAMPLES.suffix),
     ("collect", ACLOperation.WRITE, BROKER.suffix),
     ("stream", ACLOperation.READ, SAMPLES.suffix),
+    ("stream", ACLOperation.READ, ROUTER.suffix),
+    ("stream", ACLOperation.WRITE, ATTRIBUTION.suffix),
     ("stream", ACLOperation.WRITE, "dead-letters"),
     ("export", ACLOperation.READ, EVENTS.suffix),
+    ("export", ACLOperation.READ, ATTRIBUTION.suffix),
 ]
 
 
@@ -194,6 +208,8 @@ def test_one_right_less_is_told_with_the_command_that_gives_it(
     right = operation.name.capitalize()
     assert f"`inflight {part}` also needs " in checked.text
     assert f"{right} on {topic}" in checked.text
+    sharing = {"stream": "export", "export": "stream"}  # what both have is no begin of the other
+    assert f"`inflight {sharing.get(part)}` also needs " not in checked.text
     line = f"--add --allow-principal User:{user} --operation {right} --operation Describe --topic {topic}"
     assert line in checked.fix
     wait_until(lambda: check(fenced, security, user).ok, 10, "the right to be back")
@@ -291,7 +307,7 @@ def test_the_exporter_reads_all_its_topics(fenced: Kafka, security: Security, tm
     from streaming.exporter.state_file import StateFile  # noqa: PLC0415 -- the same
 
     producer = KafkaProducer(bootstrap_servers=fenced.bootstrap)
-    for topic in (WINDOWS, LIVE, EVENTS, ROUTER, BROKER):
+    for topic in (WINDOWS, LIVE, ATTRIBUTION, EVENTS, ROUTER, BROKER):
         producer.send(topic.name(PREFIX), key=b"k", value=b"nonsense")
     producer.close()
     settings = config(fenced, security, USERS["export"])
@@ -311,8 +327,8 @@ def test_the_exporter_reads_all_its_topics(fenced: Kafka, security: Security, tm
 
 
 def test_the_job_reads_samples_and_writes_rows(fenced: Kafka, security: Security, tmp_path: Path) -> None:
-    """Spark's driver and its workers, with the rights of the part and no other."""
-    from spark_job import RULES, produce, quick_session  # noqa: PLC0415 -- of this test alone
+    """Spark's driver and its workers, with the rights of the part and no other; all queries work."""
+    from spark_job import RULES, metric, produce, quick_session  # noqa: PLC0415 -- of this test alone
     from synthetic import Flow  # noqa: PLC0415 -- the same
 
     from streaming.spark import service  # noqa: PLC0415 -- the same
@@ -332,6 +348,7 @@ def test_the_job_reads_samples_and_writes_rows(fenced: Kafka, security: Security
         checkpoint=str(tmp_path / "checkpoint"),
         default_rules=RULES,
         trigger_ms=200,
+        attribution_trigger_ms=200,
         listen="127.0.0.1:0",
     )
     flow = Flow("path-1", 20)
@@ -356,6 +373,9 @@ def test_the_job_reads_samples_and_writes_rows(fenced: Kafka, security: Security
             wait_until(lambda: offsets(fenced, windows) >= rows_before + 2, 120, "final rows")
             wait_until(lambda: offsets(fenced, letters) >= 1, 30, "the dead letter")
             wait_until(lambda: offsets(fenced, f"{PREFIX}.{LIVE.suffix}") >= 1, 30, "live rows")
+            produce(fenced.bootstrap, ROUTER.name(PREFIX), [("m/A", b"another dead letter")])
+            put_aside = 'inflight_stream_dead_letters_total{query="attribution",reason="router"}'
+            wait_until(lambda: metric(urls[0], put_aside) == 1, 120, "a batch of the attribution")
         finally:
             stop.set()
             thread.join(30)

@@ -9,6 +9,7 @@ from typing import Final
 
 from collectors.amqp.options import AmqpOptions
 from collectors.config.paths import Path
+from collectors.contract.untrusted_text import shown
 from collectors.probe.engine.link import EngineLink
 from collectors.probe.engine.loop import Loop
 from collectors.probe.engine.proton_connection import ProtonConnection
@@ -20,6 +21,7 @@ from collectors.probe.transport import Note, ReceiverEvents, SenderEvents
 from collectors.process.trouble import Trouble
 
 _log: Final = logging.getLogger("inflight.probe")
+_MAX_PEER: Final = 192  # as long as names in records may be
 _NOT_YET: Final = "not connected yet"
 
 
@@ -45,7 +47,7 @@ class AmqpConnection:
         self._is_split_off = self._closing = False
         self.problem = _NOT_YET
         self._trouble = Trouble(_log)
-        self.url = ""
+        self.url = self.peer = ""
 
     # -- its links
 
@@ -177,7 +179,8 @@ class AmqpConnection:
         self.problem = reason
         self._connector.connect_later()
 
-    def on_open(self) -> None:
+    def on_open(self, name: str) -> None:
+        self.peer = shown(name[:_MAX_PEER])
         self.problem = ""
         self._trouble = Trouble(_log)
 

@@ -33,7 +33,8 @@ _ATTACH_SECONDS: Final = 30.0
 class Owner(Protocol):
     """What is told of a connection's life."""
 
-    def on_open(self) -> None: ...
+    def on_open(self, name: str) -> None:
+        """The peer has answered, and calls itself so."""
 
     def on_lost(self, reason: str) -> None:
         """It is of no use any more; `end` and `free` are to be called."""
@@ -238,7 +239,7 @@ class ProtonConnection:
         self.open = True
         name = self._engine.remote_container or ""
         self._opened_at = time.monotonic()
-        self._owner.on_open()
+        self._owner.on_open(name)
         _log.info("connected to %s (%s)", self.url, name)
         for link in self._links:
             self.attach(link)

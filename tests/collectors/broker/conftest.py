@@ -38,13 +38,13 @@ def fake() -> Iterator[Callable[[Answer], FakeJolokia]]:
 
 @pytest.fixture
 def watch() -> Iterator[Callable[..., Watching]]:
-    """Start collectors with `watch(jolokia=…, …)`; they end with the test."""
+    """Start collectors with `watch(jolokia=…, …)`; they end with the test. `of_paths` are queues of paths."""
 
-    def make(**config: Any) -> Watching:
+    def make(of_paths: tuple[str, ...] = (), **config: Any) -> Watching:
         broker = Broker.model_validate({"interval": "500ms", "mesh": "prod", **config})
         return Watching(
             lambda context, stop, on_status: BrokerCollector("b1", broker, context, stop, on_status),
-            *("broker", "b1", {"mesh": "prod", "broker": "b1"}),
+            *("broker", "b1", {"mesh": "prod", "broker": "b1"}, of_paths),
         )
 
     with all_closed(make) as start:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,7 +57,11 @@ def receive(artemis: Artemis, address: str, count: int) -> None:
 def test_a_real_artemis(artemis: Artemis, watch: Watch) -> None:
     """Queues are counted exactly; what happened before the first look is not in the counters."""
     send(artemis, "inflight.collected", 3)
-    watching = watch(**login(artemis), queues={"include": ["inflight.coll*"]})
+    send(artemis, "inflight.of-a-path", 2)
+    began_ns = time.time_ns()
+    watching = watch(
+        **login(artemis), queues={"include": ["inflight.coll*"]}, of_paths=["inflight.of-a-path"]
+    )
     wait_until(lambda: watching.value("broker_queue_messages", **QUEUE) == 3, 30, "three messages")
     assert watching.value("broker_queue_added_messages_total", **QUEUE) == 0
     send(artemis, "inflight.collected", 5)
@@ -78,8 +83,15 @@ def test_a_real_artemis(artemis: Artemis, watch: Watch) -> None:
     assert {record.entity for _, record in watching.records} == {
         *("broker", "jvm", "queue", "address", "broker_link")
     }
+    # What a path goes through is told though the config leaves it out.
+    assert {row["queue"]: row["messages"] for row in watching.rows("b1", "queue")} == {
+        "inflight.collected": 6,
+        "inflight.of-a-path": 2,
+    }
+    assert len({record.run for _, record in watching.records}) == 1
     for _, record in watching.records:
         assert telemetry.decode(record.encode()) == record
+        assert began_ns < record.asked_ns < record.answered_ns == record.at_ns
 
 
 @pytest.mark.e2e

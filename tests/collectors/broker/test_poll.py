@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.broker import object_names, poll, products, schema
+from collectors.broker.counters import BrokerCounters
 from collectors.broker.poll import BeanRequest, QueueSelection
 from collectors.broker.replies import read_replies
+from collectors.broker.schema import Bean
 from collectors.broker.snapshot import BrokerSnapshot
 from collectors.config.model import Queues
 
@@ -218,3 +220,62 @@ def test_nothing_that_comes_raises(reply: Any, place: int) -> None:
     replies = [reply if number == place else {"status": 404} for number in range(len(asked))]
     snapshot = read_replies(asked, replies, products.ARTEMIS, ALL, (1, 2))
     assert isinstance(snapshot.pools, dict)
+
+
+OTHERS = [f"orders.{number}" for number in range(5)]
+
+
+def names_of(bean: Bean, names: list[str]) -> dict[str, Any]:
+    """What a search for all of a kind of MBean answers."""
+    pattern = bean.pattern.replace("address=*", 'address="x"').replace("broker=*", 'broker="b"')
+    pattern = pattern.replace("routing-type=*", 'routing-type="anycast"')
+    return {"status": 200, "value": [pattern.format(queue=object_names.quote(name)) for name in names]}
+
+
+@pytest.mark.parametrize(
+    ("queues", "by_name"),
+    [
+        (Queues(include=("orders.*",)), False),
+        (Queues(include=("orders.*",), limit=2), True),
+        (Queues(include=("orders.*",), limit=1), True),
+    ],
+)
+def test_queues_of_paths_are_asked_for_whatever_is_configured(queues: Queues, *, by_name: bool) -> None:
+    """Neither patterns nor the limit leave them out, and they come before others."""
+    artemis, of_paths = products.ARTEMIS, frozenset({"zebra", "a[*]"})
+    found = [names_of(bean, [*OTHERS, "zebra", "a[*]", "hidden"]) for bean in artemis.destinations]
+    selection = poll.select_queues(artemis, queues, found, of_paths)
+    assert (selection.beans is not None) == by_name
+    asked = poll.requests(artemis, queues, selection, (), of_paths)
+    for bean in artemis.destinations:
+        beans = [item.request.mbean for item in asked if item.bean is bean]
+        assert len(beans) == len({*beans}) == (max(queues.limit, 2) if by_name else 3)
+        for name in of_paths:
+            assert any(object_names.quote(name) in mbean for mbean in beans)
+        assert not any("hidden" in mbean for mbean in beans)
+
+
+def test_queues_of_paths_are_read_whatever_is_configured() -> None:
+    """With the sums of counters that attribution needs."""
+    artemis, queues, of_paths = products.ARTEMIS, Queues(include=("orders.*",), limit=2), {"zebra"}
+    asked = [BeanRequest(artemis.queue, poll.Read(artemis.queue.pattern.format(queue="*"), ()))]
+    (names,) = (names_of(artemis.queue, [*OTHERS, "zebra", "hidden"])["value"],)
+    told = {"MessageCount": 1, "ConsumerCount": 2, "DeliveringCount": 3, "MessagesAdded": 4}
+    told |= {"MessagesAcknowledged": 5, "MessagesExpired": 6, "MessagesKilled": 7}
+    replies = [{"status": 200, "value": dict.fromkeys(names, told)}]
+    snapshot = read_replies(asked, replies, artemis, queues, (1, 2), of_paths)
+    assert [row["queue"] for row in snapshot.beans["queue"]] == ["zebra", "orders.0"]
+    assert snapshot.omitted["queue"] == 4
+    (row, _) = BrokerCounters().count(snapshot).rows("queue")
+    assert row.record() == {
+        "address": "x",
+        "queue": "zebra",
+        "messages": 1,
+        "consumers": 2,
+        "delivering": 3,
+        "scheduled": None,
+        "persistent_bytes": None,
+        # Counted before we looked: sums begin at 0.
+        **dict.fromkeys(("added", "acknowledged", "expired", "killed"), 0),
+        **dict.fromkeys(("added_added", "acknowledged_added", "expired_added", "killed_added"), 0),
+    }

@@ -14,7 +14,7 @@ from by_hand import ledger_rows, received_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collectors.contract import records
+from collectors.contract import record_header, records
 from collectors.contract.record_codec import decode, encode
 from collectors.contract.record_header import OF_RUN
 from collectors.contract.records import (
@@ -481,3 +481,15 @@ def test_flows_are_told_apart_by_mesh_and_address() -> None:
     """Also where one text ends and the other begins."""
     assert len({flow_hash("a", "bc"), flow_hash("ab", "c"), flow_hash("a", "bd")}) == 3
     assert flow_hash("prod", "inflight/east-west") == 0x0FD19B109B09CABD
+
+
+def test_a_peer_is_of_the_record_and_not_of_the_run() -> None:
+    """It may differ after a reconnect."""
+    for peer in ("", "QDR.A", "Ü" * 192):
+        told = header("alive", peer=peer)
+        assert decode(encode(told)).header == told
+    of_run = {record_header.encode(header("alive", peer=peer))[0] for peer in ("", "QDR.A", "QDR.B")}
+    assert len(of_run) == 1
+    for peer in ("x" * 193, "a\nb"):
+        with pytest.raises(BadRecord, match="peer is not a text of at most 192 printable characters"):
+            decode(encode(header("alive", peer=peer)))

@@ -27,7 +27,19 @@ def record(**changes: object) -> Telemetry:
 def test_round_trip() -> None:
     """What is encoded is what is decoded."""
     assert telemetry.decode(record().encode()) == record()
+    whole = record(run="0123456789abcdef", asked_ns=5, answered_ns=6, instance=7)
+    assert telemetry.decode(whole.encode()) == whole
     assert record().key == "m/r"
+
+
+def test_a_record_of_the_format_before_is_read() -> None:
+    """What it does not tell is not known; its rows are of the time of its poll."""
+    found = telemetry.decode(
+        b'{"v":1,"site":"s","mesh":"m","target":"r","entity":"link","at_ns":9,"interval_ns":2,"poll":3,'
+        b'"rows":[{"a":1}],"restarted":true,"part":1,"parts":2}'
+    )
+    assert (found.run, found.asked_ns, found.answered_ns, found.instance) == ("", 9, 9, 0)
+    assert (found.at_ns, found.rows, found.restarted, found.parts) == (9, [{"a": 1}], True, 2)
 
 
 def test_many_rows_go_in_parts() -> None:
@@ -42,8 +54,10 @@ def test_many_rows_go_in_parts() -> None:
     ("data", "reason"),
     [
         (b"{", "not JSON"),
-        (b"[]", "not of format 1"),
-        (b'{"v": 2}', "not of format 1"),
+        (b"[]", "not of format 2"),
+        (b'{"v": 3}', "not of format 2"),
+        (b'{"v": true}', "not of format 2"),
+        (b'{"v": 2}', "answered_ns, asked_ns, at_ns, entity, instance"),
         (b'{"v": 1}', "at_ns, entity, interval_ns"),
         (record(at_ns="1").encode(), "at_ns is not a whole number"),
         (record(poll=True).encode(), "poll is not a whole number"),
@@ -53,6 +67,9 @@ def test_many_rows_go_in_parts() -> None:
         (record(at_ns=-1).encode(), "at_ns is not a whole number"),
         (record().encode().replace(b'"at_ns":1', b'"at_ns":' + b"9" * 5_000), "not JSON"),
         (record(interval_ns=-1).encode(), "interval_ns is not a whole number"),
+        (record(asked_ns=-1).encode(), "asked_ns is not a whole number"),
+        (record(instance="1").encode(), "instance is not a whole number"),
+        (record(run="0" * 65).encode(), "run is not a text"),
         (record(part=2).encode(), "part 2 of 1"),
         (record(part=0).encode(), "part is not a whole number"),
         (record(parts=10**6).encode(), "parts is not a whole number"),

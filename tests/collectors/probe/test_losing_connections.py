@@ -58,6 +58,10 @@ def test_router_dies_and_another_takes_over(tmp_path: Path, run: Any, *, presett
         r.header.detached for r in measured.records if r.header.role == "receiver" and r.header.number
     ]
     assert any(detached)
+    for role in ("sender", "receiver"):
+        peers = [r.header.peer for r in measured.records if r.header.role == role and r.header.peer]
+        assert peers[-1] == "G.stand-in"
+        assert {*peers} <= {"F.stand-in", "G.stand-in"}
     assert measured.prober.senders[0].sender.unsettled == 0
 
 

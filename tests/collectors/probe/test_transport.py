@@ -104,6 +104,7 @@ def test_credit_outcomes_and_loss(probe_path: ProbePath) -> None:
     link.settle(2, "rejected")
     assert sender.refused == 1
     assert sender.unsettled == 1
+    assert sending.connection.peer == "memory"
     sending.connection.cut("the cable")
     assert sender.problem == "the cable"
     assert sending.outcomes() == {"accepted": 1, "rejected": 1, "unsettled": 1}

@@ -25,13 +25,13 @@ def capture_bodies() -> Callable[[str], dict[str, Any]]:
 
 @pytest.fixture
 def watch() -> Iterator[Callable[..., Watching]]:
-    """Start collectors with `watch(urls=…, …)`; they end with the test."""
+    """Start collectors with `watch(urls=…, …)`; they end with the test. `of_paths` are addresses of paths."""
 
-    def make(**config: Any) -> Watching:
+    def make(of_paths: tuple[str, ...] = (), **config: Any) -> Watching:
         mesh = Mesh.model_validate({"interval": "1s", **config})
         return Watching(
             lambda context, stop, on_status: MeshCollector("prod", mesh, context, stop, on_status),
-            *("router", "prod", {"mesh": "prod"}),
+            *("router", "prod", {"mesh": "prod"}, of_paths),
         )
 
     with all_closed(make) as start:

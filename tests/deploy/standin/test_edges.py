@@ -47,6 +47,19 @@ def test_multicast_passes_edges_without_echo(
     receivers = [clients.receiver(edged[name].port, "multicast/edges") for name in "EFAB"]
     requester(edged["B"].port).knows("M0multicast/edges", here=3, elsewhere=1)
     requester(edged["A"].port).knows("M0multicast/edges", here=1, elsewhere=1)
+    told = {
+        name: next(
+            row for row in requester(edged[name].port).rows(f"{_D}router.address") if row["key"] == key
+        )
+        for name in "ABE"
+        for key in ["M0multicast/edges"]
+    }
+    # An edge's subscribers are those of its interior router; an edge knows no other routers.
+    assert {name: row["remoteHostRouters"] for name, row in told.items()} == {
+        "A": ["B.stand-in"],
+        "B": ["A.stand-in"],
+        "E": [],
+    }
     sender = clients.sender(edged["E"].port, "multicast/edges")
     sender.send(10)
     for receiver in receivers:

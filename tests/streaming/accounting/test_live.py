@@ -143,3 +143,31 @@ def test_the_last_arrival_is_known_whenever_somebody_asks_first() -> None:
     sender.ledger(0, [(0, 1, "accepted")], 1.0)
     finish(sender, receiver, until=40.0)
     assert live(path)["last_received_ns"] == ns(0.1)
+
+
+def peers(path: Path) -> dict[str, str]:
+    return {end["role"]: end["peer"] for end in live(path)["ends"]}
+
+
+def test_to_whom_an_end_is_attached_is_told() -> None:
+    """As its newest record told it; one that does not tell it changes nothing."""
+    path, sender, receiver = pair()
+    sender.alive(1.0)
+    receiver.alive(1.0, peer="QDR.C")
+    assert peers(path) == {"sender": "", "receiver": "QDR.C"}
+    sender.alive(3.0, peer="QDR.A")
+    receiver.alive(3.0, peer="QDR.D")
+    sender.alive(4.0)
+    receiver.alive(2.0, peer="QDR.C")  # comes late
+    assert peers(path) == {"sender": "QDR.A", "receiver": "QDR.D"}
+
+
+def test_a_row_of_an_older_job_is_read() -> None:
+    """It does not say to whom the ends are attached."""
+    path, sender, _ = pair()
+    sender.alive(1.0, peer="QDR.A")
+    row = live(path)
+    older = {**row, "ends": [{k: v for k, v in end.items() if k != "peer"} for end in row["ends"]]}
+    found = contract.decode_live(contract.canonical(older))
+    assert [end["peer"] for end in found["ends"]] == ["", ""]
+    assert [{**end, "peer": ""} for end in row["ends"]] == found["ends"]

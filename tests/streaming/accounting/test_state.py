@@ -166,3 +166,35 @@ def _example() -> tuple[bytes, dict[int, bytes]]:
 
 
 HEADER, KEPT = _example()
+
+
+def test_state_kept_before_ends_told_their_peers_is_read() -> None:
+    """An end had 21 values then; it goes on from them, and its rows are the same."""
+    path, sender, receiver = pair()
+    other, *ends = pair()
+    for one, another in ((sender, ends[0]), (receiver, ends[1])):
+        one.alive(1.0, peer="QDR.A")
+        another.alive(1.0)
+    kept: dict[int, bytes] = {}
+    header = put_away(path, kept)
+    meta, place = state_codec.unpack(header)
+
+    def older(value: object) -> object:
+        if isinstance(value, list) and value[:1] in (["sender"], ["receiver"]) and value[-1] == "QDR.A":
+            assert len(value) == 22
+            return value[:-1]
+        if isinstance(value, list):
+            return [older(item) for item in value]
+        return {key: older(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+    without = state_codec.pack(older(meta), header[place:])
+    assert b"QDR.A" not in without
+    path.state = PathState.load("p", RULES, without, kept.get)
+    for writers in ((sender, receiver), ends):
+        writers[0].ledger(0, [(0, 2, "accepted")], 2.0)
+        writers[1].received(writers[0], 0, [0, 1], 2.0)
+        finish(*writers)
+    live = path.state.live()
+    assert live is not None
+    assert {end["peer"] for end in live["ends"]} == {""}
+    assert path.rows == other.rows

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attribution_rows import episode
 from click.testing import CliRunner
 from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
@@ -14,10 +15,11 @@ from pyspark.sql import SparkSession
 from synthetic import Flow
 
 from collectors.config.paths import Rules
-from collectors.contract import window_rows
+from collectors.contract import attribution_rows, window_rows
 from collectors.contract.records import SECOND_NS
 from deploy.commands.archive import command
 from streaming.accounting import Accountant
+from streaming.archive.layout import ATTRIBUTION
 from streaming.archive.read import ArchiveError, Question, read
 from streaming.archive.text import as_csv, as_hlog
 from streaming.archive.write import ArchiveWriter
@@ -82,6 +84,20 @@ def test_what_run_keeps_is_compacted_too(spark: SparkSession, final: list[bytes]
     assert sorted(stored(tmp_path)) == sorted(final)
     files = sorted(str(f.relative_to(tmp_path).parent) for f in tmp_path.rglob("*.parquet"))
     assert files == [f"daily/date={date}" for date in DATES]
+
+
+def test_rows_that_name_hops_are_an_archive_beside(spark: SparkSession, tmp_path: Path) -> None:
+    """Landed and compacted in the same way, in a folder of their own."""
+    rows = [attribution_rows.encode(episode(number=number, revision=number % 2)) for number in range(4)]
+    source = spark.createDataFrame([(bytearray(value),) for value in [*rows, b"nonsense"]], "value binary")
+    landing = archive.table(source, ATTRIBUTION).coalesce(1).write.partitionBy("date")
+    landing.parquet(f"{tmp_path}/attribution/landing")
+    for _ in range(2):
+        kept = read(str(tmp_path), ALL, ATTRIBUTION)
+        assert [row["row"].encode() for row in kept] == rows
+        archive.compact(spark, str(tmp_path), "2024-01-01", ATTRIBUTION, settled_ms=0)
+    files = [str(f.relative_to(tmp_path).parent) for f in tmp_path.rglob("*.parquet")]
+    assert files == [f"attribution/daily/date={DATES[0]}"]
 
 
 def test_rows_that_are_none_end_nothing(spark: SparkSession, final: list[bytes], tmp_path: Path) -> None:

@@ -14,13 +14,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from attribution_rows import episode, hop
 from made_rows import LENGTH, SECOND, START, window
 
-from collectors.contract import window_rows
+from collectors.contract import attribution_rows, window_rows
 from collectors.contract.events import Event
 from deploy.errors import Problem
 from deploy.parts.row_archive import RowArchive
 from streaming.archive import detected
+from streaming.archive.layout import ATTRIBUTION
 from streaming.archive.read import Question, read
 from streaming.archive.write import MERGE_FILES, ArchiveWriter
 from streaming.exporter.event_effects import Effect
@@ -183,6 +185,31 @@ def test_what_waits_for_a_disk_is_bounded(
     assert 3 <= len(kept) <= 4
     assert kept == rows[-len(kept) :]
     assert f"is written again; {10 - len(kept)} rows were given up" in caplog.text
+
+
+def test_rows_that_name_hops_are_kept_beside(tmp_path: Path) -> None:
+    """In a folder of their own; of each episode the highest revision is read, whatever came last."""
+    archive = RowArchive(tmp_path, list)
+    first, second = episode(), episode(number=1)
+    revised = episode(revision=2, hops=[hop(said=1)])
+    for row in (revised, first, second, episode("other"), second | {"revision": 1, "merged_into": START}):
+        archive.add_attribution(attribution_rows.encode(row))
+    archive.add(encoded(0))
+    archive.close()
+    assert stored(tmp_path) == [encoded(0)]
+    found = list(read(str(tmp_path), Question(0, 1 << 62, ("east-west",)), ATTRIBUTION))
+    assert [(row["kind"], row["episode_ns"], row["revision"], row["lost"]) for row in found] == [
+        ("loss", START, 2, 4),
+        ("loss", START + LENGTH, 1, 214),
+    ]
+    assert attribution_rows.decode(found[0]["row"].encode()) == revised
+    assert list(read(str(tmp_path), Question(0, START), ATTRIBUTION)) == []
+
+
+def test_an_archive_of_before_has_no_hops(tmp_path: Path) -> None:
+    """That is no error."""
+    ArchiveWriter(tmp_path).write([encoded(0)])
+    assert list(read(str(tmp_path), ALL, ATTRIBUTION)) == []
 
 
 def test_a_folder_where_nothing_can_be_written(tmp_path: Path) -> None:

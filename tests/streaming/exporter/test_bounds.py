@@ -228,3 +228,12 @@ def test_what_is_left_out_is_said_once_a_minute(made: Made, caplog: pytest.LogCa
     for number in range(50):
         made.exporter.apply_router(of_router(made, [LINK], f"r{number}", at_ns=made.now_ns + 3_600 * SECOND))
     assert sum("after this machine's clock" in record.message for record in caplog.records) == 1
+
+
+@pytest.mark.parametrize("entity", ["path_address", "path_link"])
+def test_what_is_told_for_attribution_is_not_kept(made: Made, entity: str) -> None:
+    """Nobody shows it: neither its rows nor their router take room."""
+    made.exporter.apply_router(of_router(made, [{"key": "k" * 1_000}] * 500, "elsewhere", entity=entity))
+    assert made.exporter.network.memory.used_bytes == 0
+    assert snapshot(made.exporter)["routers"] == []
+    assert not result(made, "router", "full")

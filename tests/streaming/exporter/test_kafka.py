@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING
 
 import bombs
 import pytest
+from attribution_rows import episode, hop
 from helpers import free_port, wait_until
 from kafka import KafkaProducer
 from kafka.admin import KafkaAdminClient
 from made_rows import START, live, window
 
-from collectors.contract import topics
+from collectors.contract import attribution_rows, topics
 from collectors.contract.events import Event
 from collectors.contract.events import encode as encode_event
 from collectors.contract.telemetry import Telemetry
@@ -149,6 +150,34 @@ def test_counts_rows_once_over_kill_restart_and_repeats(export: Export, put: Cal
     assert export.value("path_messages_total", **{"class": "lost"}) == 3
     assert export.value("path_reclassified_messages_total", **{"from": "lost", "to": "received"}) == 1
     assert export.value("path_slo_good_messages_total", slo="delivery") == 350
+
+
+def test_counts_what_hops_explain_once(
+    kafka: Kafka, export: Export, put: Callable[..., None], prefix: str
+) -> None:
+    """Killed, restarted, and fed every row twice; a topic made later is counted from its beginning."""
+    export.start()
+    export.ready()
+    kafka.make_topics(prefix, (topics.ATTRIBUTION,))
+    rows = [
+        episode(),
+        episode(number=1, hops=[hop(said=40)]),
+        episode(revision=1, hops=[hop(said=200)]),
+    ]
+    encoded = [attribution_rows.encode(row) for row in rows]
+    put("attribution", *encoded[:2], b"{", attribution_rows.encode(rows[0] | {"lost": 7}))
+    explained, revised = "path_explained_messages_total", "path_reexplained_messages_total"
+    wait_until(lambda: export.value(explained, hop="C → receiver") == 251, 30, "two episodes")
+    assert export.value("exporter_rows_total", topic="attribution", result="bad") == 2
+    export.end(signal.SIGKILL)
+    put("attribution", *encoded, *encoded)
+    for _ in range(2):
+        export.start()
+        export.ready()
+        wait_until(lambda: export.value(revised, direction="removed") == 11, 30, "the revision")
+        assert export.value(explained, hop="C → receiver") == 251
+        assert export.value("path_unexplained_messages_total", **{"class": "lost"}) == 6
+        assert export.end() == 0
 
 
 def test_without_state_starts_at_the_end_from_0(export: Export, put: Callable[..., None]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attribution_rows import episode, hop, slow
 from helpers import missing
 from made_rows import SECOND, START, live, window
 from prometheus_client import CollectorRegistry, generate_latest
@@ -74,6 +75,10 @@ def exporter(registry: CollectorRegistry) -> Exporter:
     )
     made.apply_window(window(number=2))
     made.apply_live(live(number=3, suspect=2))
+    released = hop("B", 2, of="refused", cause="released")
+    made.apply_attribution(episode(hops=[hop(said=2), released], unexplained_lost=1))
+    made.apply_attribution(episode(revision=1, hops=[hop(said=1), released], unexplained_lost=1))
+    made.apply_attribution(slow(number=2))
     made.apply_event(Event(START, START + 4 * SECOND, "fault", ("east-*",), "router B down", "kill", "B"))
     made.apply_window(window("guest/west", presettled=True, values_ns=[]))
     made.apply_event(Event(START, START + 90 * SECOND, "maintenance", ("guest/*",), "new cable"))
@@ -104,7 +109,8 @@ def test_holds_the_catalogue_and_nothing_else(exporter: Exporter, registry: Coll
     """Every family of paths and exporter is there, with its type, its help and exactly its labels."""
     add_build_info(registry, "exporter", exporter.config)
     text = generate_latest(registry).decode() + exporter.render()
-    sections = ("every process", "paths, from final windows", "the exporter")
+    paths = ("paths, from final windows", "which hop, from rows of attribution")
+    sections = ("every process", *paths, "the exporter")
     expected = {m.full_name: m for m in CATALOGUE.values() if m.section in sections}
     seen = set()
     for family in text_string_to_metric_families(text):

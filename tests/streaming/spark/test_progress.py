@@ -78,6 +78,18 @@ def test_a_reason_that_nobody_knows_is_counted_as_another() -> None:
     assert value(registry, "dead_letters_total", reason="other") == 3
 
 
+def test_a_query_has_reasons_of_its_own() -> None:
+    """They begin at 0, and are counted beside those of the accounting."""
+    registry = CollectorRegistry()
+    progress = Progress(registry, lambda: int(NOW * 1e9))
+    progress.begin("accounting-0", ("router",))
+    assert value(registry, "dead_letters_total", reason="router") == 0
+    progress.apply(report(observedMetrics={"shards": {"numbers": [{"counter": "router", "count": 3}]}}))
+    assert value(registry, "dead_letters_total", reason="router") == 3
+    progress.apply(report(name="accounting-1"))
+    assert value(registry, "dead_letters_total", reason="router") == 3
+
+
 def test_lag_is_the_age_of_the_newest_record_read_while_there_are_more() -> None:
     """By append time; nothing left in Kafka is no lag, however old the last record is."""
     registry = CollectorRegistry()

@@ -107,7 +107,8 @@ def test_a_query_with_nothing_to_read_is_well_again(monkeypatch: pytest.MonkeyPa
     progress = Progress(CollectorRegistry())
     running = Mock(status={"isTriggerActive": True}, isActive=True)
     start = Mock(side_effect=[PySparkException("no such topic"), running])
-    query = Mock(spec=Query, start=start, accounts=True)
+    monkeypatch.setattr(supervised.job, "check_topics", Mock())
+    query = Mock(spec=Query, start=start, accounts=True, reasons=())
     query.name = "accounting-0"
     detour = Mock(**{"plan.return_value": (False, [])})
     supervisor = SupervisedQuery(query, detour, progress)

@@ -12,6 +12,7 @@ from collectors.config.load import parse
 from collectors.config.paths import Rules
 from deploy.errors import Problem
 from deploy.parts.job_settings import job_settings
+from streaming.attribution.places import Place
 from streaming.spark import settings
 from streaming.spark.kafka_options import AccessError, kafka_options
 from streaming.spark.settings import JobSettings, KafkaAccess
@@ -49,6 +50,25 @@ def test_settings_hold_the_rules_of_every_path(tmp_path: Path) -> None:
     assert told.samples_topic == "mine.samples"
     assert told.trigger_ms == 500
     assert settings.decode(told.encode()) == told
+
+
+def test_settings_hold_the_place_of_every_path(tmp_path: Path) -> None:
+    """Where it lies, for the attribution; those that an older version wrote have none, and are read."""
+    told = of_config(tmp_path)
+    assert set(told.places) == {"all/east", "all/west"}
+    assert told.places["all/west"] == Place(
+        group="default",
+        meshes=("default",),
+        address="multicast/all",
+        receive_address="multicast/all",
+        multicast=True,
+        window_ns=10 * SECOND,
+        settle_ns=7 * SECOND,
+        interval_ns=0,
+    )
+    raw = json.loads(told.encode())
+    del raw["places"], raw["attribution_trigger_ms"]
+    assert settings.decode(json.dumps(raw)) == dataclasses.replace(told, places={})
 
 
 @pytest.mark.parametrize(

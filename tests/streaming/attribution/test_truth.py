@@ -81,7 +81,7 @@ def test_the_right_hop_is_first(fault: str) -> None:
 
 @pytest.mark.slow
 def test_marking_tells_exactly_what_a_way_lost() -> None:
-    """Nobody counts such a loss: what one router sent and the next one got differs by it, colour by colour."""
+    """Nobody counts such a loss: what one router sent and the next one got differs by it, by colour."""
     for seed in (0, 2, 7):
         history, rows = played(seed, "lossy_way")
         assert history.places["east-west"].marking_ns

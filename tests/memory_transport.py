@@ -98,21 +98,25 @@ class MemorySendingLink:
     def __init__(self, connection: MemoryConnection, path: Path, name: str, events: SenderEvents) -> None:
         self.connection, self.path, self.name, self.events = connection, path, name, events
         self.attached = self.held = False
-        self.credit = self.written_below = self.sent_below = 0
+        self.credit = 0
+        self.unwritten: list[int] = []
         self.numbers: list[int] = []  # sent and not settled
         self.waiting: list[Callable[[], None]] = []
 
     @property
     def unsettled(self) -> int:
-        return self.sent_below - self.written_below if self.path.presettled else len(self.numbers)
+        return len(self.unwritten if self.path.presettled else self.numbers)
+
+    @property
+    def first_unwritten(self) -> int | None:
+        return min(self.unwritten, default=None)
 
     def attach(self) -> None:
         self.attached, self.credit = True, self.connection.transport.credit
         self.events.on_attached()
 
     def lose(self, reason: str) -> None:
-        lost, self.numbers = self.numbers, []
-        self.written_below = self.sent_below
+        lost, self.numbers, self.unwritten = self.numbers, [], []
         self.events.on_lost(reason, lost)
         self.attached, self.credit = False, 0
 
@@ -130,7 +134,7 @@ class MemorySendingLink:
         self.events.before_write()
         self.held = False
         if self.path.presettled:
-            self.written_below, self.numbers = self.sent_below, []
+            self.numbers, self.unwritten = [], []
         waiting, self.waiting = self.waiting, []
         for call in waiting:
             call()
@@ -151,8 +155,9 @@ class MemorySendingLink:
 
         return send
 
-    def flush(self, below: int) -> None:
-        self.sent_below = below
+    def flush(self, first: int, below: int) -> None:
+        if self.path.presettled:
+            self.unwritten += range(first, below)
         self.connection.transport.loop.before_waiting(self.connection.transport.deliver)
 
     def close(self) -> None:

@@ -67,11 +67,21 @@ class Replay:
         properties = request.properties
         if properties["operation"] == "GET-MGMT-NODES":
             return [reply(request, self.capture["GET-MGMT-NODES"]["body"])]
+        if properties["operation"] == "READ":
+            return [self._read(request, router)]
         kind = properties["entityType"]
         entity = kind.removeprefix(self.prefix)
         answer = self._query(request, router, kind, entity)
         self.statuses.append(answer.properties["statusCode"])
         return [answer]
+
+    def _read(self, request: Message, router: str) -> Message:
+        kind, identity = request.properties["type"], request.properties["identity"]
+        if not kind.startswith(self.prefix):
+            return reply(request, {}, 400, f"No such entity type '{kind}'")
+        rows = self.rows(router, kind.removeprefix(self.prefix))
+        found = next((row for row in rows if row["identity"] == identity), None)
+        return reply(request, {}, 404, "Not Found") if found is None else reply(request, found)
 
     def _query(self, request: Message, router: str, kind: str, entity: str) -> Message:
         properties = request.properties

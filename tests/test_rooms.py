@@ -57,6 +57,7 @@ _MAY_IMPORT = {
     "deploy/ping": "errors",
     "deploy/live_check": "errors logs",
     "deploy/status": "errors options",
+    "deploy/trace": "",
     "deploy/report": "errors marks",
     "deploy/why": "errors",
     "deploy/parts": "errors jvm marks ping signals",
@@ -69,7 +70,7 @@ _MAY_IMPORT = {
     "deploy/demo": "actions embedded errors jvm lab signals topology",
     "deploy/commands": (
         "actions demo errors lab live_check logs marks options parts ping report signals spark_submit status"
-        " topology why"
+        " topology trace why"
     ),
     "deploy/cli": "commands logs",
     "deploy/__main__": "cli",

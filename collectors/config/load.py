@@ -9,7 +9,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from collectors.config import paths
+from collectors.config import marking, paths
 from collectors.config.mistakes import Mistake, key_text, of_validation, unknown_name
 from collectors.config.model import Config
 from collectors.config.yaml_lines import Place, YamlFile, YamlMistake
@@ -80,6 +80,7 @@ def _references(config: Config) -> Iterator[Mistake]:
     for name in config.paths:
         yield from _path_references(config, name)
         yield from _path_times(config, name)
+        yield from marking.mistakes(config, name)
 
 
 def _path_references(config: Config, name: str) -> Iterator[Mistake]:

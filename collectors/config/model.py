@@ -107,6 +107,11 @@ def time_to_live(value: object) -> int:
     return ns
 
 
+def marking(value: object) -> int:
+    """Returns a duration in ns, and 0 for `off`, which YAML reads as false."""
+    return 0 if value is False or value == "off" else units.duration_ns(value)
+
+
 def _sizes(value: object) -> tuple[int, int]:
     low, dash, high = value.partition("-") if isinstance(value, str) else (value, "", "")
     first = message_size(low)
@@ -145,6 +150,7 @@ Server = Annotated[str, AfterValidator(_server)]
 Listen = Annotated[str, AfterValidator(listen_address)]
 FileName = Annotated[File, AfterValidator(_file)]
 Ttl = Annotated[int, BeforeValidator(time_to_live)]
+Marking = Annotated[int, BeforeValidator(marking)]
 
 
 class _Part(BaseModel):
@@ -265,6 +271,7 @@ class _Settings(_Part):
     ttl: Ttl | None = None
     settle: DurationNs | None = None
     window: DurationNs | None = None
+    marking: Marking | None = None  # how long a colour is sent; 0: not marked
     presettled: bool | None = None
     durable: bool | None = None
     priority: Annotated[int, Field(ge=0, le=9)] | None = None

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from collectors.config.units import Step
@@ -21,6 +20,7 @@ _BUILT_IN: Final[dict[str, Any]] = {
     "ttl": 60 * _SECOND_NS,
     "settle": 10 * _SECOND_NS,
     "window": 5 * _SECOND_NS,
+    "marking": 0,
     "presettled": False,
     "durable": False,
     "priority": 4,
@@ -83,23 +83,32 @@ class Path:
     selector: str | None
     subscription: str | None
     rules: Rules
-    marking_ns: int = 0  # how long a colour is sent (streaming/attribution.md); 0: not marked
+    marking_ns: int = 0  # how long a colour is sent (streaming/marking.md); 0: not marked
 
     @property
     def addresses(self) -> tuple[str, ...]:
         """All addresses that its messages may have on their way."""
-        several = (sent_to(each, self.marking_ns) for each in (self.address, self.receive_address))
-        return tuple(dict.fromkeys(itertools.chain(*several)))
+        return tuple(
+            dict.fromkeys(each for one in self.colours for each in (one.address, one.receive_address))
+        )
 
     @property
     def peak_rate(self) -> float:
         """Messages a second of the fastest step; a guess for a path that goes as fast as it can."""
         return max(max(step.start, step.end) for step in self.rate) or _FULL_SPEED
 
+    @property
+    def colours(self) -> tuple[Path, ...]:
+        """The path itself; of a marked one, what it is in each colour, by its addresses."""
+        if not self.marking_ns:
+            return (self,)
+        found = marked_addresses(self.address)
+        return tuple(replace(self, address=one, receive_address=one, marking_ns=0) for one in found)
 
-def sent_to(address: str, marking_ns: int) -> tuple[str, ...]:
-    """Returns the addresses to which messages go that are sent to this one, by colour; one if not marked."""
-    return (f"{address}/0", f"{address}/1") if marking_ns else (address,)
+
+def marked_addresses(address: str) -> tuple[str, str]:
+    """Returns the addresses between which a marked path alternates."""
+    return f"{address}/0", f"{address}/1"
 
 
 def addresses_by_mesh(config: Config) -> dict[str, frozenset[str]]:
@@ -200,4 +209,5 @@ def _path(config: Config, flow: str, target: str) -> Path:
         selector=path.selector,
         subscription=path.subscription,
         rules=rules(config, flow),
+        marking_ns=get("marking"),
     )

@@ -1,6 +1,6 @@
-"""The rows on `inflight.attribution`: which hop lost, refused or delayed the messages of a path's episode.
+"""The rows on `inflight.attribution`: which hop lost, refused or delayed messages of a path's episode.
 
-What the words mean stands in streaming/attribution.md. Canonical JSON, as rows of windows; the key is the path.
+What the words mean stands in streaming/attribution.md. Canonical JSON; the key is the path.
 Identity: (path, kind, episode_ns). Of rows with one identity the highest revision counts, whole.
 """
 

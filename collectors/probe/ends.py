@@ -284,7 +284,7 @@ class Ends:
         elif warmup.finished and not warmup.unsettled:
             warmup.publish(bye=True)
             end.warmup = None
-            warmup.link.close()
+            warmup.close()
 
     @property
     def finished(self) -> bool:
@@ -332,7 +332,7 @@ class Ends:
         for end in self.senders:
             for sender in (end.warmup, end.sender):
                 if sender is not None:
-                    sender.link.close()
+                    sender.close()
         for receiver in self.receivers:
-            receiver.link.close()
+            receiver.close()
         self._clocks.close()

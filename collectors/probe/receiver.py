@@ -9,6 +9,7 @@ import numpy as np
 
 from collectors.config.paths import Path
 from collectors.contract.records import FLAG_REDELIVERED, Clock, flow_hash
+from collectors.probe.colours import ReceivingColours
 from collectors.probe.durable.row_store import RowStore
 from collectors.probe.measure.arrivals import Arrivals
 from collectors.probe.measure.clock import ClockComparison, RunClock
@@ -23,7 +24,7 @@ _MAX_ROUTES: Final = 255
 
 
 class Receiver:
-    """Receives on one link. All messages are accepted; those of others may be released instead."""
+    """Receives one path's messages. All are accepted; those of others may be released instead."""
 
     def __init__(
         self,
@@ -73,23 +74,28 @@ class Receiver:
         self.foreign = 0
         self.highest: dict[str, int] = {}
         self.last_received_ns = 0
-        self.link: Final[ReceivingLink] = connection.add_receiver(path, f"inflight-{run:016x}", self)
+        self._links = ReceivingColours(connection, path, run, self)
 
-    # -- the link
+    # -- its links
+
+    @property
+    def link(self) -> ReceivingLink:
+        """Its link, the first one of a marked path's: both are on one connection, unless it was split."""
+        return self._links.first
 
     @property
     def link_up(self) -> bool:
-        return self.link.attached
+        return self._links.attached
 
     @property
     def link_since_ns(self) -> int:
-        """Since when the newest link is there."""
+        """Since when all its links are there."""
         return self._uptime.since_ns
 
     @property
     def problem(self) -> str:
         """Why there is no link."""
-        return self.link.connection.problem or self._uptime.problem
+        return self._links.problem or self._uptime.problem
 
     @property
     def streams(self) -> Collection[str]:
@@ -100,14 +106,19 @@ class Receiver:
         if not self.path.receive_address and address != self.dynamic_address:
             self.dynamic_address = address
             self._address_changed()
-        now = self._clock.now_ns()
-        self._uptime.begins(now)
-        self._standstill.link_begins(now)
         self._arrivals.attached()
+        if self.link_up:
+            now = self._clock.now_ns()
+            self._uptime.begins(now)
+            self._standstill.link_begins(now)
 
     def on_lost(self, reason: str) -> None:
         self._standstill.link_ends()
         self._uptime.ends(self._clock.now_ns(), reason)
+
+    def close(self) -> None:
+        """Closes its links; nothing more is heard of them."""
+        self._links.close()
 
     def stood_still(self, from_ns: int, to_ns: int) -> None:
         """The process did not run: what came meanwhile may have been too much for the peer to keep."""
@@ -116,7 +127,7 @@ class Receiver:
 
     # -- a message
 
-    def on_message(self, buffer: memoryview, size: int) -> bool:
+    def on_message(self, buffer: memoryview, size: int, row_flag: int = 0) -> bool:
         received_ns = self._clock.now_ns()
         at = self._last_head_bytes
         head = bytes(buffer[:at])
@@ -133,7 +144,7 @@ class Receiver:
             self._first_message(run, at, bytes(buffer[:size]))
         flags, route = known
         counted = buffer[at + RUN_AT : at + RUN_AT + COUNTED_BYTES]
-        self._store.add(counted, received_ns, size - at, flags, route)
+        self._store.add(counted, received_ns, size - at, flags | row_flag, route)
         self.received += 1
         self.last_received_ns = received_ns
         return True
@@ -145,7 +156,7 @@ class Receiver:
 
     def _look_closer(self, data: bytes) -> tuple[int, tuple[int, int] | None]:
         """Finds the body by the whole message's form, and remembers what stands before it."""
-        found = self.link.envelope(data)
+        found = self._links.envelope(data)
         if found is None or found.body_at + found.body_bytes != len(data):
             return 0, None
         if found.body_bytes < BODY.size or not data.startswith(MAGIC, found.body_at):
@@ -182,7 +193,7 @@ class Receiver:
             self._comparisons[stream] = ClockComparison()
             if body.boot and body.boot == self._clock.boot:
                 self._comparisons[stream].same_boot(self._clock.epoch_ns, body.epoch_ns)
-        reply_to = self.link.reply_address(data)
+        reply_to = self._links.reply_address(data)
         if reply_to is not None:
             self._sender_listens_at(stream, reply_to)
 
@@ -201,7 +212,7 @@ class Receiver:
         # Not the present time: the process may have stood still since it last read its sockets.
         now = max(self._read_ns(), self._publisher.frontier_ns)
         if bye:
-            self.link.stop()
+            self._links.stop()
         rows = self._store.rows()
         groups, bad = self._arrivals.groups(rows, self._routes) if len(rows) else ([], 0)
         self._foreign += bad
@@ -226,7 +237,7 @@ class Receiver:
             **self._uptime.state,
             **self._uptime.take_spans(now_ns),
             "peer": self.link.connection.peer,
-            "unwatched": self._standstill.take(now_ns, is_read=self.link.is_read),
+            "unwatched": self._standstill.take(now_ns, is_read=self._links.is_read),
             "foreign": foreign,
             "clock": clocks,
         }

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from collectors.config.paths import Path
 from collectors.contract.records import SECOND_NS, Outcome, UnsentReason, flow_hash
+from collectors.probe.colours import SendingColour, SendingColours
 from collectors.probe.durable.journal import LedgerJournal
 from collectors.probe.engine.loop import Loop, Timer
 from collectors.probe.measure.backlog import Backlog
@@ -18,7 +19,7 @@ from collectors.probe.measure.ledger import CODES, PRESETTLED, UNSETTLED, Sender
 from collectors.probe.measure.link_uptime import LinkUptime
 from collectors.probe.measure.schedule import Schedule
 from collectors.probe.measure.send_delay import SendDelays
-from collectors.probe.message import Body, Properties, Template, encode_body, sizes
+from collectors.probe.message import Body, Properties, encode_body, sizes
 from collectors.probe.publisher import Publisher
 from collectors.probe.transport import Connection, SendingLink
 
@@ -29,7 +30,7 @@ _BYTES_IN_TURN: Final = 1 << 18  # of which no more than the first message goes 
 
 
 class Sender:
-    """Sends one stream of numbers on one link; the link may come and go, the stream goes on."""
+    """Sends one stream of numbers, by links that may come and go: the stream goes on."""
 
     def __init__(
         self,
@@ -53,9 +54,7 @@ class Sender:
         self._journal = journal
         self.started = False
         self.finished = False  # the schedule has come to its end, or was ended
-        # Each with the function that sends it.
-        self._templates: list[tuple[Template, Callable[[int], None]]] = []
-        self._longest_bytes = 1  # of the templates
+        self._longest_bytes = 1  # of the messages
         self._random = random.Random(run)  # noqa: S311 -- sizes
         self._timer: Timer | None = None
         self.ledger: Final = SenderLedger(clock.now_ns() // SECOND_NS)
@@ -66,36 +65,46 @@ class Sender:
         self.outcomes = [0] * len(CODES)
         self.send_delays: Final = SendDelays()
         self.sent = 0
-        self.link: Final[SendingLink] = connection.add_sender(path, f"inflight-{run:016x}", self)
+        self._colours = SendingColours(connection, path, run, self)
+
+    @property
+    def link(self) -> SendingLink:
+        """Its link, the first one of a marked path's: both are on one connection, unless it was split."""
+        return self._colours.first
 
     @property
     def link_up(self) -> bool:
-        return self.link.attached
+        return self._colours.attached
 
     @property
     def problem(self) -> str:
         """Why there is no link."""
-        return self.link.connection.problem or self._uptime.problem
+        return self._colours.problem or self._uptime.problem
 
     @property
     def has_credit(self) -> bool:
-        return self.link.credit > 0
+        """Whether it may send, in any colour."""
+        return self._colours.all_have_credit
 
     @property
     def up(self) -> bool:
         """Attached, and the peer takes what is due."""
-        return self.has_credit or (self.link.attached and self.started and not self.backlog.waiting)
+        if not self.link_up:
+            return False
+        takes = self._colours.at(self._clock.now_ns()).link.credit > 0
+        return takes or (self.started and not self.backlog.waiting)
 
     @property
     def waits_for_peer(self) -> bool:
         """Whether all messages are due, so that only the peer decides when the last one is sent."""
         return self.started and not self.finished and (self._schedule.unpaced or self._schedule.done)
 
-    # -- the link
+    # -- its links
 
-    def on_attached(self) -> None:
-        self._uptime.begins(self._clock.now_ns())
-        self._make_templates()
+    def on_attached(self, colour: SendingColour) -> None:
+        if self.link_up:
+            self._uptime.begins(self._clock.now_ns())
+        self._make_templates(colour)
         self.on_credit()
 
     def on_credit(self) -> None:
@@ -108,7 +117,6 @@ class Sender:
         self.outcomes[code] += 1
 
     def on_lost(self, reason: str, numbers: Collection[int]) -> None:
-        self._templates = []
         self._uptime.ends(self._clock.now_ns(), reason)
         # A presettled message that was not written counts as lost now, and stays in `outcomes` as sent.
         presettled = self._path.presettled
@@ -120,9 +128,11 @@ class Sender:
     def before_write(self) -> None:
         """Writes the journal, so that nothing is out that it does not know."""
         if not self._over and (self.ledger.touched or self.ledger.settled):
-            self._journal.write(self.ledger, self.link.written_below)
+            presettled = self._path.presettled
+            written = self._colours.written_below(self.ledger.next_seq) if presettled else 0
+            self._journal.write(self.ledger, written)
 
-    def _make_templates(self) -> None:
+    def _make_templates(self, colour: SendingColour) -> None:
         flow = flow_hash(self._path.mesh, self._path.address)
         body = Body(self._warmup, flow, self._run, 0, 0, 0, self._clock.boot, self._clock.epoch_ns)
         properties = Properties(
@@ -131,16 +141,18 @@ class Sender:
             priority=self._path.priority,
             reply_to=self._reply_to(),
         )
-        self._templates = []
-        for size in sizes(*self._path.size):
-            template = Template(self.link.encode(encode_body(body, size), properties), size)
-            self._templates.append((template, self.link.prepare(template.message)))
-        self._longest_bytes = max(len(template.message) for template, _ in self._templates)
+        bodies = [encode_body(body, size) for size in sizes(*self._path.size)]
+        colour.make_templates(bodies, properties)
+        self._longest_bytes = max(len(template.message) for template, _ in colour.templates)
 
     def renew_templates(self) -> None:
         """Call when the address for answers has changed."""
-        if self._templates:
-            self._make_templates()
+        for colour in self._colours.prepared:
+            self._make_templates(colour)
+
+    def close(self) -> None:
+        """Closes its links; nothing more is heard of them."""
+        self._colours.close()
 
     # -- the schedule
 
@@ -175,6 +187,8 @@ class Sender:
             wake = now + _RETRY_NS  # credit wakes it earlier
         else:
             wake = max(self.backlog.start_ns + self._schedule.next_ns, now + _TICK_NS)
+            if self._colours.several and self.backlog.waiting:
+                wake = min(wake, now + _RETRY_NS)  # the other colour may have credit
         self._timer = self._loop.call_at(wake - self._clock.epoch_ns, self._tick)
 
     def stood_still(self) -> None:
@@ -183,20 +197,21 @@ class Sender:
             self.backlog.pass_over(self._clock.now_ns())
             self.before_write()
 
-    def _obstacle(self) -> UnsentReason:
-        if not self.link_up:
+    def _obstacle(self, link: SendingLink) -> UnsentReason:
+        if not link.attached:
             return "no_connection"
-        if not self.has_credit or self.link.held:
+        if link.credit <= 0 or link.held:
             return "no_credit"
         return "guard"  # with credit, it is the host's rate cap
 
     def _send_due(self) -> None:
         if self.finished:
             return
-        now, link = self._clock.now_ns(), self.link
-        unpaced = self._schedule.unpaced
+        now, unpaced = self._clock.now_ns(), self._schedule.unpaced
+        colour = self._colours.at(now)
+        link = colour.link
         if not unpaced:
-            self.backlog.collect(now, self._obstacle())
+            self.backlog.collect(now, self._obstacle(link))
         if not (link.attached and (unpaced or self.backlog.waiting)):
             return
         if link.held:
@@ -208,31 +223,36 @@ class Sender:
         if room <= 0:
             return
         self._cap.take(room)
-        while room:
-            room -= self._send_within_second(room)
-        link.flush(self.ledger.next_seq)
-        if link.credit > 0 and (self.backlog.waiting or unpaced):
+        first = self.ledger.next_seq
+        while room and (count := self._send_within_second(colour, room)):
+            room -= count
+        link.flush(first, self.ledger.next_seq)
+        if room:  # it is the other colour's time
+            self._cap.take(-room)
+            if unpaced:
+                self.backlog.give_back_unpaced(room)
+        if room or (link.credit > 0 and (self.backlog.waiting or unpaced)):
             self._loop.post(self._send_due)  # the socket's turn first
 
-    def _send_within_second(self, most: int) -> int:
-        """Sends up to `most` messages, all in one second. Returns how many."""
+    def _send_within_second(self, colour: SendingColour, most: int) -> int:
+        """Sends up to `most` messages, all in one second. Returns how many: none in another colour's."""
         waiting, unpaced = self.backlog.waiting, self._schedule.unpaced
         epoch, monotonic = self._clock.epoch_ns, time.monotonic_ns
         add_delay, caught_up = self.send_delays.add, self.ledger.caught_up
-        several = len(self._templates) > 1
-        template, send = self._templates[0]
+        templates = colour.templates
+        several = len(templates) > 1
+        template, send = templates[0]
         patch = template.patch
         seq = first = self.ledger.next_seq
+        end = first + most
         body_bytes = 0
-        second_ends = (epoch + monotonic()) // SECOND_NS * SECOND_NS + SECOND_NS
-        while seq - first < most:
-            sent = epoch + monotonic()
-            if sent >= second_ends:
-                if seq > first:
-                    break
-                second_ends += SECOND_NS
+        sent = epoch + monotonic()
+        if self._colours.at(sent) is not colour:
+            return 0
+        second_ends = sent // SECOND_NS * SECOND_NS + SECOND_NS  # colours change with seconds
+        while sent < second_ends:
             if several:
-                template, send = self._random.choice(self._templates)
+                template, send = self._random.choice(templates)
                 patch = template.patch
             if unpaced:
                 intended = sent
@@ -244,6 +264,9 @@ class Sender:
             send(seq)
             body_bytes += template.body_bytes
             seq += 1
+            if seq == end:
+                break
+            sent = epoch + monotonic()
         count, second = seq - first, second_ends // SECOND_NS - 1
         if unpaced:
             self.ledger.due(second, count)
@@ -265,14 +288,14 @@ class Sender:
     @property
     def unsettled(self) -> int:
         """How many messages may still get another outcome, or be lost with the connection."""
-        return self.link.unsettled
+        return self._colours.unsettled
 
     def publish(self, *, bye: bool = False) -> None:
         """Publishes the ledgers of the seconds that are over; with `bye` of all, and the end of the run."""
         now = self._clock.now_ns()
         until = now // SECOND_NS
         if bye:
-            self.backlog.give_up(0, self._obstacle())
+            self.backlog.give_up(0, self._obstacle(self._colours.at(now).link))
             until += 1
         self.before_write()
         self._over = bye

@@ -104,8 +104,8 @@ class SendingLink(Link, Protocol):
         """Whether messages sent before are still in this process: more would be lost with the connection."""
 
     @property
-    def written_below(self) -> int:
-        """On a presettled path all numbers below this one are out on the socket, or told as lost."""
+    def first_unwritten(self) -> int | None:
+        """On a presettled path the lowest number that is neither out on the socket nor told as lost."""
 
     @property
     def unsettled(self) -> int:
@@ -123,8 +123,8 @@ class SendingLink(Link, Protocol):
         It is for this attachment only. Numbers have to rise.
         """
 
-    def flush(self, below: int) -> None:
-        """Lets what was sent go out at the end of the loop's round; the next number will be `below`."""
+    def flush(self, first: int, below: int) -> None:
+        """Lets what was sent in this turn, numbers from `first` on, go out at the end of the loop's round."""
 
 
 class SenderEvents(Protocol):

@@ -48,3 +48,8 @@ def readable(key: str, flavour: FlavourName) -> str:
         return f"{key[2:] if _PHASED[flavour] and key[1:2].isdigit() else key[1:]} (router's own)"
     kind = _CLASSES.get(key[:1])
     return f"{key[1:]} ({kind})" if kind else key
+
+
+def key(name: str, flavour: FlavourName) -> str:
+    """Return the key of a mobile address: of its first phase, where the key tells the phase."""
+    return f"M0{name}" if _PHASED[flavour] else f"M{name}"

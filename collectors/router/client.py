@@ -82,14 +82,19 @@ class ManagementClient:
             raise
 
     @property
-    def guess(self) -> Flavour:
-        """The flavour that the peer seems to be, by what it said when the connection opened."""
+    def product(self) -> str | None:
+        """What the peer called itself when the connection opened."""
         try:
             properties = self._connection.remote_properties
         except UnicodeDecodeError:
             properties = None
         product = properties.get("product") if isinstance(properties, dict) else None
-        return SKUPPER if product == SKUPPER_PRODUCT else DISPATCH
+        return str(product) if isinstance(product, str) else None
+
+    @property
+    def guess(self) -> Flavour:
+        """The flavour that the peer seems to be."""
+        return SKUPPER if self.product == SKUPPER_PRODUCT else DISPATCH
 
     @property
     def credit(self) -> int:

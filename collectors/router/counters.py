@@ -55,6 +55,7 @@ class CountedRouter:
     ingress: dict[str, int]  # by the router where they came in: deliveries this poll added
     omitted: dict[str, int]
     of_paths: dict[str, list[Row]] = field(default_factory=dict)  # by entity of contract/path_telemetry.py
+    polls: int = 1  # of this router, through whichever URL
 
 
 class RouterCounters:
@@ -74,8 +75,10 @@ class RouterCounters:
         }
         self._allocators: dict[str, CountedGroup] = {}
         self._before: RouterSnapshot | None = None
+        self._polls = 0
 
     def count(self, snapshot: RouterSnapshot) -> CountedRouter:
+        self._polls += 1
         restarted = self._before is not None and _restarted(self._before, snapshot)
         interval_ns = snapshot.steady_ns - self._before.steady_ns if self._before else 0
         self._before = snapshot
@@ -100,6 +103,7 @@ class RouterCounters:
             self._ingress(snapshot),
             {"link_group": other_links, "address": other_addresses, "path_row": other_rows},
             of_paths,
+            self._polls,
         )
         self._deltas.end_round()
         for sums in self._sums.values():

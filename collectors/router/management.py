@@ -38,13 +38,25 @@ class Nodes:
     to: str
 
 
-Request = Query | Nodes
+@dataclass(frozen=True, slots=True)
+class Read:
+    """One row of an entity, by its identity, from one router."""
+
+    to: str
+    flavour: Flavour
+    entity: Entity
+    identity: str
+
+
+Request = Query | Nodes | Read
 
 
 def encode(request: Request, tag: str, reply_to: str) -> bytes:
     """Returns the message; its correlation id is the tag."""
     if isinstance(request, Query):
         rest = _question(request.flavour, request.entity, request.offset, named=request.named)
+    elif isinstance(request, Read):
+        rest = _read(request.flavour.prefix + request.entity.type, request.identity)
     else:
         rest = _question(None, None, 0, named=False)
     return _HEADER + _properties(request.to, reply_to, tag) + rest
@@ -76,6 +88,15 @@ def _question(flavour: Flavour | None, entity: Entity | None, offset: int, *, na
         }
     else:
         properties["operation"] = "GET-MGMT-NODES"
+    return _without_head(message)
+
+
+@functools.lru_cache(maxsize=64)
+def _read(entity_type: str, identity: str) -> bytes:
+    return _without_head(Message(properties={"operation": "READ", "type": entity_type, "identity": identity}))
+
+
+def _without_head(message: Message) -> bytes:
     data = bytes(message.encode())
     return data[next(s[1] for s in sections.walk(data) if s[0] == sections.APPLICATION_PROPERTIES) :]
 

@@ -154,7 +154,7 @@ class Poll:
     def _use(self, sent: SentRequest, reply: Reply, now_ns: int) -> None:
         asked, request = sent.asked, sent.request
         body = reply.checked_body()
-        if isinstance(request, Nodes):
+        if not isinstance(request, Query):
             for router in management.node_ids(body):
                 self._hear(router, "interior")
             return
@@ -227,7 +227,7 @@ class Poll:
             self._ask(asked, self._query(asked, request.entity, request.offset))
             return
         self._fault(asked, bad)
-        if isinstance(request, Nodes):
+        if not isinstance(request, Query):
             return  # the node table tells the same
         if not first and (status is not None or bad.reason == "shape"):
             # One entity that this router does not tell of, or not in our words; the others hold.

@@ -35,7 +35,8 @@ _TABLES: Final = {"router": ("router", "metrics"), PATH_ADDRESS: ("address",), P
 def of_poll(site: str, status: MeshStatus, poll: int, run: str = "") -> Iterator[Telemetry]:
     """Yield a record of the mesh, and one of each entity of each router that answered this poll.
 
-    `run` is the collector's.
+    `poll` numbers the mesh's record; a router's are numbered by its own polls, so that one that is missing
+    shows. `run` is the collector's.
     """
     yield from split(of_mesh(site, status, poll, run))
     for router in status.polled:
@@ -53,7 +54,7 @@ def of_poll(site: str, status: MeshStatus, poll: int, run: str = "") -> Iterator
             **counted.of_paths,
         }
         fresh = [entity for entity in _ASKED if entity in snapshot.fresh]
-        for entity in (*_PLAIN, *fresh, *(_SELDOM if poll % SELDOM_POLLS == 1 else ())):
+        for entity in (*_PLAIN, *fresh, *(_SELDOM if counted.polls % SELDOM_POLLS == 1 else ())):
             if entity == "allocator":
                 entities[entity] = [
                     {**row, **_counters(ALLOCATOR_COUNTERS, counted.allocators[row["type"]])}
@@ -71,7 +72,7 @@ def of_poll(site: str, status: MeshStatus, poll: int, run: str = "") -> Iterator
                     entity=entity,
                     at_ns=status.at_ns,
                     interval_ns=counted.interval_ns or status.interval_ns,
-                    poll=poll,
+                    poll=counted.polls,
                     rows=rows,
                     restarted=counted.restarted,
                     run=run,

@@ -67,7 +67,9 @@ export class PathRow {
     const open = this.details === null;
     this.button.setAttribute("aria-expanded", String(open));
     if (open) {
-      this.details = element("tr", { class: "details" }, element("td", { colspan: String(this.columns.length + 3) }, details(this.path, this.now)));
+      // As wide as what is shown: columns that are hidden would take room from the others.
+      const shown = [...this.line.cells].filter((cell) => cell.getClientRects().length).length;
+      this.details = element("tr", { class: "details" }, element("td", { colspan: String(shown) }, details(this.path, this.now)));
       this.line.after(this.details);
     } else {
       this.details.remove();

@@ -22,5 +22,6 @@ SUMMARIES: Final = {
     "submit": "Run the Spark job on a cluster, by spark-submit.",
     "top": "Watch paths, routers and queues in a terminal.",
     "topology": "Draw up a network: configuration, monitor and picture from one file.",
+    "trace": "Show the way of messages, and how fast each router on it answers.",
     "why": "Tell which hop loses or delays the messages of a path.",
 }

@@ -33,7 +33,8 @@ def _check(config: Config, name: str, broker: Broker) -> Iterator[Checked]:
     what = f"broker {name} at {broker.jolokia}"
     client = JolokiaClient(broker)
     until = time.monotonic() + _SECONDS
-    addresses = sorted({path.receive_address for path in paths.resolve(config).values() if path.via == name})
+    through = [path for path in paths.resolve(config).values() if path.via == name]
+    addresses = sorted({colour.receive_address for path in through for colour in path.colours})
     try:
         replies = client.ask(poll.product_searches(), until)
         product = poll.detect_product(replies)

@@ -6,7 +6,7 @@ import contextlib
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal
 
@@ -54,7 +54,15 @@ def check_paths(config: Config) -> Iterator[Checked]:
             flows.setdefault(path.flow, []).append(path)
     for paths in flows.values():
         targets = [config.endpoints[path.target] for path in paths]
-        yield from _try(paths, config.endpoints[paths[0].source], targets)
+        for colour in zip(*map(_tried, paths), strict=True):
+            yield from _try(colour, config.endpoints[paths[0].source], targets)
+
+
+def _tried(path: Path) -> Sequence[Path]:
+    """Return the path, or both colours of a marked one, which are told apart by their addresses."""
+    if not path.marking_ns:
+        return [path]
+    return [replace(colour, name=f"{path.name} at {colour.address}") for colour in path.colours]
 
 
 def _logins(name: str, endpoint: Endpoint) -> Iterator[Checked]:
@@ -96,7 +104,7 @@ def _kind(text: str) -> Any:
     return "lost"
 
 
-def _try(paths: list[Path], source: Endpoint, targets: list[Endpoint]) -> Iterator[Checked]:
+def _try(paths: Sequence[Path], source: Endpoint, targets: list[Endpoint]) -> Iterator[Checked]:
     """Check all paths of a flow together: each target of a fan-out is to get each message."""
     nonce = f"inflight-check-{uuid.uuid4()}"
     receiving = [_Receiving(path, target, nonce) for path, target in zip(paths, targets, strict=True)]

@@ -1,4 +1,4 @@
-"""Who was not there in an episode: a router, a link, a broker, an end's link. What went with them nobody counted."""
+"""Who was not there in an episode: a router, a link, a broker, an end's link. What goes so, nobody counts."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _broker(scene: Scene, of: Missing) -> Iterator[Candidate]:
 
 
 def _ends(scene: Scene, of: Missing, gone: dict[str, tuple[int, str]]) -> Iterator[Candidate]:
-    """Yield links of senders and receivers that went; what had not been told when they did is lost or given back."""
+    """Yield links of senders and receivers that went; what was not settled then is lost or given back."""
     span, place = scene.span, scene.place
     for addresses, direction in ((place.sent_to, "in"), ((*place.sent_to, place.receive_address), "out")):
         told: set[str] = set()

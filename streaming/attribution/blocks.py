@@ -1,4 +1,4 @@
-"""Sums that are exact while other messages flow: what addresses counted between two times at which they stood still.
+"""Sums that are exact: what a path's addresses counted between two times at which they stood still.
 
 Of a marked path each block of a colour is such a time; of any other path, an episode between two rests. All
 that came in at a router went out again or was lost there, so neighbours' counters tell each hop's loss.
@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from streaming.attribution.candidate import ORDER, Candidate, hop_text
+from collectors.contract.attribution_rows import Cause
+from streaming.attribution.candidate import ORDER, Candidate, HopKind, hop_text
+from streaming.attribution.causes import Missing
 from streaming.attribution.path_windows import Window
 from streaming.attribution.router_history import EGRESS, INGRESS, PLACE_OF, TRANSIT, RouterHistory
 from streaming.attribution.scene import RECEIVER, SENDER, Scene
@@ -30,7 +32,8 @@ class _Block(NamedTuple):
     close_ns: int
 
 
-Exact = dict[tuple[str, str, str], int]  # by kind, at and to of a hop: lost there
+Key = tuple[HopKind, str, str]  # of a hop: its kind, at and to
+Exact = dict[Key, int]  # lost there
 
 
 def losses(scene: Scene) -> Exact | None:
@@ -173,8 +176,8 @@ def _no_way(scene: Scene, source: str, block: _Block, *, refused: bool) -> int:
     return sum(rise or 0 for rise in rises)
 
 
-def sharpened(found: list[Candidate], exact: Exact, of: str) -> list[Candidate]:
-    """Return the candidates with these sums as their bounds; a hop that none names is told without a cause seen."""
+def sharpened(found: list[Candidate], exact: Exact, of: Missing) -> list[Candidate]:
+    """Return the candidates with these sums as their bounds, and the hops that none of them names."""
     left = dict(exact)
     sharp: list[Candidate] = []
     for one in sorted(found, key=lambda one: ORDER[one.how]):
@@ -188,17 +191,12 @@ def sharpened(found: list[Candidate], exact: Exact, of: str) -> list[Candidate]:
                 )
             )
     for key, count in left.items():
-        kind, at, to = key
-        cause = ("no_route" if kind == "router" else "dropped") if of == "lost" else "released"
-        sharp.append(
-            Candidate(
-                *(kind, at, to, of, cause, count, count, "counted"),  # type: ignore[arg-type]
-                exact=True,
-                evidence=[_said(key, count)],
-            )
-        )
+        lost: Cause = "no_route" if key[0] == "router" else "dropped"
+        cause: Cause = lost if of == "lost" else "released"
+        evidence = [_said(key, count)]
+        sharp.append(Candidate(*key, of, cause, count, count, "counted", exact=True, evidence=evidence))
     return sharp
 
 
-def _said(key: tuple[str, str, str], count: int) -> str:
-    return f"{count:,} more came to {hop_text(*key)} than went on, between two rests"  # type: ignore[arg-type]
+def _said(key: Key, count: int) -> str:
+    return f"{count:,} more came to {hop_text(*key)} than went on, between two rests"

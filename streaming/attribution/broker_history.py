@@ -102,7 +102,7 @@ class BrokerHistory:
         if record.poll != polls[1]:
             self.told[key] = polls = [polls[1], record.poll]
         for row in record.rows:
-            self._entity(kept, _text(row, key), row, counters, (at, *polls))
+            self._entity(kept, _text(row, key), row, counters, (at, polls[0], polls[1]))
 
     def _entity(
         self,

@@ -17,15 +17,16 @@ Missing = Literal["lost", "refused"]
 
 @dataclass(frozen=True, slots=True)
 class OfLink:
-    """What a counter of a link tells: on the way out it is of the hop behind it, on the way in of the router."""
+    """What a counter of a link tells: on the way out of the hop behind it, on the way in of the router."""
 
     counter: int
     cause: Cause
     of: Missing
 
 
-# A presettled message for which there is no credit on the way out is dropped there. Links to end points are of
-# one address, so of its paths alone; links between routers carry everything: their counters are upper bounds.
+# A presettled message for which there is no credit on the way out is dropped there, in lumps of as many as
+# wait. Links to end points are of one address, so of its paths alone; links between routers carry everything:
+# their counters are upper bounds.
 OUT: Final = (
     OfLink(PLACE_OF["dropped_presettled"], "dropped", "lost"),
     OfLink(PLACE_OF["rejected"], "rejected", "refused"),

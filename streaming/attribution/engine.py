@@ -42,6 +42,8 @@ class State:
 
     network: Network = field(default_factory=Network)
     paths: dict[str, PathState] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
+    shared: dict[str, dict[str, int]] = field(default_factory=dict)
     now_ns: int = 0
 
 
@@ -55,7 +57,7 @@ class Attribution:
         """Raises StateError (a ValueError) where the state is of a newer version or damaged."""
         self._places = places
         self._state: State = State() if state is None else state_codec.decode(State, state)
-        self._judge = Judge(self._state.network)
+        self._judge = Judge(self._state.network, self._state.events, self._state.shared)
         self._slowness = Slowness(self._state.network)
 
     def feed_window(self, row: WindowRow) -> None:
@@ -68,13 +70,13 @@ class Attribution:
         self._path(row["path"]).windows.take_live(row, self._state.now_ns)
 
     def feed_poll(self, topic: Topic, record: Telemetry) -> None:
-        """Take a record of `inflight.router` or `inflight.broker`. Raises ValueError where it cannot be read."""
+        """Take a record of `inflight.router` or `inflight.broker`; raises ValueError for any other."""
         self._state.network.take(topic, record)
 
     def feed_event(self, event: Event) -> None:
         """Take in what was done on purpose: it is named as evidence."""
-        self._judge.events.append(event)
-        del self._judge.events[:-MOST_EVENTS]
+        self._state.events.append(event)
+        del self._state.events[:-MOST_EVENTS]
 
     def turn(self, now_ns: int) -> list[AttributionRow]:
         """Return new rows and revisions; forget what is too old to matter."""
@@ -85,9 +87,8 @@ class Attribution:
         for name, path in state.paths.items():
             place = self._places.get(name) or _unknown(path.windows)
             self._group(path, place)
-            for episode in path.episodes:
-                if (row := self._judge.row(name, path.windows, place, episode, state.now_ns)) is not None:
-                    rows.append(row)
+            made = [self._judge.row(name, path.windows, place, each, state.now_ns) for each in path.episodes]
+            rows += [row for row in made if row is not None]
         self._forget()
         return rows
 

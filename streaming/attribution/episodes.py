@@ -76,8 +76,8 @@ def stretches(bad: Iterable[int], length_ns: int, newest_ns: int, *, ended: bool
 def match(known: list[Episode], kind: Kind, found: Iterable[Stretch], length_ns: int) -> list[Episode]:
     """Return all episodes of the kind, old ones with what they are now.
 
-    A stretch is the oldest episode that lies in it; the others are merged into that. One that lies in none any
-    more, as its windows were revised, has no windows.
+    A stretch is the oldest episode that lies in it; the others are merged into that. One that lies in none
+    any more, as its windows were revised, has no windows.
     """
     if kind == "slow":
         found = [stretch for stretch in found if len(stretch.starts) > 1]  # one window is a hiccup

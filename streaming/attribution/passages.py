@@ -1,54 +1,41 @@
-"""The table along the way: what each station took in and gave out in an episode, as far as its counters say."""
+"""The table along the way: what each station took in and gave out in an episode, as far as it tells."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from collectors.contract.attribution_rows import MOST_HOPS, Hop, RouteStop
-from streaming.attribution.router_history import EGRESS, FROM_CONTAINER, INGRESS, TO_CONTAINER, TRANSIT
-from streaming.attribution.scene import RECEIVER, Scene
+from streaming.attribution.router_history import EGRESS, INGRESS, TRANSIT
+from streaming.attribution.scene import RECEIVER, SENDER, Scene
 
 
 def table(scene: Scene, hops: list[Hop]) -> list[RouteStop]:
     """Return a line for each station and for each way between two, in the order of the route."""
-    named: dict[str, Hop] = {}
+    causes: dict[str, str] = {}
     lost: dict[str, int] = {}
     for hop in hops:
-        named.setdefault(hop["hop"], hop)
+        causes.setdefault(hop["hop"], hop["cause"])
         lost[hop["hop"]] = lost.get(hop["hop"], 0) + (hop["said"] if hop["of"] != "late" else 0)
     stops: list[RouteStop] = []
     for name, into, out in _stops(scene):
-        hop = named.pop(name, None)
-        stops.append(
-            {
-                "hop": name[:192],
-                "into": into,
-                "out": out,
-                "lost": lost.get(name, 0),
-                "cause": hop["cause"] if hop else "",
-            }
-        )
+        cause = causes.get(name, "")
+        stops.append({"hop": name[:192], "into": into, "out": out, "lost": lost.get(name, 0), "cause": cause})
     return stops[:MOST_HOPS]
 
 
 def _stops(scene: Scene) -> Iterator[tuple[str, int | None, int | None]]:
     route = scene.route
+    queue = f"{route.broker}: {route.queue}" if route.broker is not None else ""
+    behind = route.to_broker[0] if route.to_broker else route.stops[-1] if route.stops else ""
     for source in route.sources:
-        yield f"sender → {source}", None, None
-    for place, stop in enumerate(route.stops):
-        into, out = _through(scene, stop)
-        yield stop, into, out
-        for one, other in route.links:
-            if one == stop:
-                yield f"{one} → {other}", None, None
-        if (
-            route.broker is not None
-            and stop in route.targets + route.stops[-1:]
-            and place == len(route.stops) - 1
-        ):
-            yield f"{route.broker}: {route.queue}", None, None
-    if route.broker is not None and not route.stops:
-        yield f"{route.broker}: {route.queue}", None, None
+        yield f"{SENDER} → {source}", None, None
+    for stop in route.stops:
+        yield stop, *_through(scene, stop)
+        yield from ((f"{one} → {other}", None, None) for one, other in route.links if one == stop)
+        if queue and stop == behind:
+            yield queue, None, None
+    if queue and not behind:
+        yield queue, None, None
     for target in route.targets:
         yield f"{target} → {RECEIVER}", None, None
 
@@ -61,17 +48,13 @@ def _through(scene: Scene, router: str) -> tuple[int | None, int | None]:
     into = out = 0
     known = False
     for row in rows:
-        rises = [row.series.rise(counter, span.from_ns, span.to_ns).outer for counter in range(5)]
-        if None in rises:
+        rises = [
+            row.series.rise(place, span.from_ns, span.to_ns).outer for place in (INGRESS, EGRESS, TRANSIT)
+        ]
+        ingress, egress, transit = rises
+        if ingress is None or egress is None or transit is None:
             continue
         known = True
-        ingress, egress = rises[INGRESS] or 0, rises[EGRESS] or 0
-        transit, to_broker, from_broker = (
-            rises[TRANSIT] or 0,
-            rises[TO_CONTAINER] or 0,
-            rises[FROM_CONTAINER] or 0,
-        )
-        gave = egress + transit
-        out += gave
-        into += max(ingress, gave)
+        out += egress + transit
+        into += max(ingress, egress + transit)
     return (into, out) if known else (None, None)

@@ -31,6 +31,7 @@ class Window:
     unsure: bool = False  # its sums are doubtful
     percentile: str = ""
     slow_ns: int = 0
+    slow: bool = False  # by what was normal when it came
 
     @property
     def missing(self) -> int:
@@ -49,7 +50,7 @@ class PathWindows:
     first_ns: int = 0  # of the first window ever told
     routes: dict[str, int] = field(default_factory=dict)  # when each was seen last
     normal: Normal = field(default_factory=Normal)
-    learned_ns: int = 0  # windows until then are in `normal`, where they were
+    judged_ns: int = 0  # windows until then were held against what is normal
     heard_ns: int = 0
     live_at_ns: int = 0
     suspect: int = 0

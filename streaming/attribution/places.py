@@ -34,7 +34,7 @@ class Place:
     @property
     def sent_to(self) -> tuple[str, ...]:
         """The addresses to which its messages go, by colour."""
-        return (f"{self.address}/0", f"{self.address}/1") if self.marking_ns else (self.address,)
+        return paths.marked_addresses(self.address) if self.marking_ns else (self.address,)
 
 
 def of_config(config: Config) -> dict[str, Place]:

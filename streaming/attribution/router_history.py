@@ -140,12 +140,12 @@ class RouterHistory:
             del self.links[links]
         for key in [key for key, each in self.addresses.items() if each.asked_ns < before_ns]:
             del self.addresses[key]
-        for entity in (*self.links.values(), *self.addresses.values()):
-            entity.series.forget(before_ns)
+        for series in [each.series for kept in (self.links, self.addresses) for each in kept.values()]:
+            series.forget(before_ns)
         self.restarts = [span for span in self.restarts if span[1] >= before_ns]
 
     def _begin(self, record: Telemetry, at: Asked) -> bool:
-        """Return whether the record is to be taken in: of two collectors' runs at a time, only the first is."""
+        """Return whether the record is to be taken in: of two collectors at a time only the first is."""
         waited_ns = at.asked_ns - self.heard_ns
         if self.run and record.run != self.run and waited_ns < STALE_INTERVALS * max(1, self.interval_ns):
             return False

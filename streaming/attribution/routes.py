@@ -24,6 +24,7 @@ class Route:
     links: list[tuple[str, str]] = field(default_factory=list)
     broker: str | None = None
     queue: str = ""
+    to_broker: list[str] = field(default_factory=list)  # routers that pass messages on to it
 
     @property
     def line(self) -> bool:
@@ -43,6 +44,7 @@ def find_route(network: Network, path: PathWindows, place: Place, from_ns: int) 
     route.sources = _distinct(senders, [peer for peer in path.sender_peers if peer in known])
     route.targets = _distinct(receivers, [peer for peer in path.receiver_peers if peer in known])
     to_broker = [router for router, link in network.ends(sent_to, "out") if not link.own] if place.via else []
+    route.to_broker = _distinct(to_broker)
     ways = [
         trace.split(_TRACE)[:_LONGEST]
         for trace, seen_ns in path.routes.items()

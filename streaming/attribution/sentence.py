@@ -25,15 +25,10 @@ def sentence(row: AttributionRow) -> str:
         named = _named(row["hops"], "late", row["suspect"])
         named = named or "where is not known yet"
         return f"{row['suspect']:,} missing for longer than usual {_when(row)}: {named}"
-    told = [
-        f"{row[of]:,}" + (f" of {row['sent']:,}" if n == 0 else "") + f" {of}"
-        for n, of in enumerate(_sums(row))
-    ]
-    parts = [
-        part
-        for of in _sums(row)
-        if (part := _named(row["hops"], of, row[of])) or row[f"unexplained_{of}"]  # type: ignore[literal-required]
-    ]
+    sums = {of: count for of, count in (("lost", row["lost"]), ("refused", row["refused"])) if count}
+    told = [f"{count:,} {of}" for of, count in sums.items()]
+    told[0] = told[0].replace(" ", f" of {row['sent']:,} ", 1)
+    parts = [_named(row["hops"], of, count) for of, count in sums.items()]
     unexplained = row["unexplained_lost"] + row["unexplained_refused"]
     named = "; ".join(part for part in parts if part)
     if not named:
@@ -41,10 +36,6 @@ def sentence(row: AttributionRow) -> str:
     elif unexplained:
         named += f", {unexplained:,} unexplained"
     return f"{' and '.join(told)} {_when(row)}: {named}"
-
-
-def _sums(row: AttributionRow) -> list[str]:
-    return [of for of in ("lost", "refused") if row[of]]  # type: ignore[literal-required]
 
 
 def _named(hops: list[Hop], of: str, missing: int) -> str:

@@ -12,7 +12,7 @@ from streaming.attribution.routes import Route, find_route
 from streaming.attribution.scene import RECEIVER
 
 TIMES: Final = 3  # what is normal
-LEAST_NS: Final = 1_000_000  # nobody looks for the tenths of a millisecond that a busy host costs
+LEAST_NS: Final = 10_000_000  # above it; an objective's bound may be nearer
 _MS_NS: Final = 1_000_000
 
 
@@ -26,34 +26,32 @@ class Slowness:
         self, episodes: list[Episode], path: PathWindows, place: Place, *, changed: bool, ended: bool
     ) -> list[Episode]:
         """Return the episodes with the slow ones as they are now; those that are open look for where."""
-        if changed or ended:
-            bound_ns = self._bound_ns(path, place)
-            slow = [start for start, each in path.windows.items() if bound_ns and each.slow_ns > bound_ns]
-            episodes = regroup(episodes, "slow", slow, path, ended=ended)
-            if not any(each.kind == "slow" and each.open for each in episodes):
-                self._learn(path, {*slow})
         normal_ns = path.normal.median_ns() or 0
+        if changed or ended:
+            self._judge(episodes, path, _bound_ns(normal_ns, place))
+            slow = [start for start, window in path.windows.items() if window.slow]
+            episodes = regroup(episodes, "slow", slow, path, ended=ended)
         for episode in episodes:
-            if episode.kind == "slow" and episode.open:
+            if episode.kind == "slow":
                 episode.normal_ns = episode.normal_ns or normal_ns
-                for hop, (delay_ns, text) in self._delays(path, place).items():
-                    if delay_ns > episode.delays.get(hop, ("", 0))[1]:
-                        episode.delays[hop] = (text, delay_ns)
+                if episode.open:
+                    for hop, (delay_ns, text) in self._delays(path, place).items():
+                        if delay_ns >= episode.delays.get(hop, ("", 0))[1]:
+                            episode.delays[hop] = (text, delay_ns)
         return episodes
 
-    def _bound_ns(self, path: PathWindows, place: Place) -> int:
-        """Return above what a window is slow; 0 while nothing is known."""
-        normal_ns = path.normal.median_ns()
-        bounds = [max(TIMES * normal_ns, normal_ns + LEAST_NS)] if normal_ns else []
-        bounds += [place.slow_ns] if place.slow_ns else []
-        return min(bounds, default=0)
+    def _judge(self, episodes: list[Episode], path: PathWindows, bound_ns: int) -> None:
+        """Hold new windows against what is normal, and add those to it that are.
 
-    def _learn(self, path: PathWindows, slow: set[int]) -> None:
-        """Add what is over and was not slow to what is normal: else the fault becomes normal."""
-        for start, window in path.windows.items():
-            if start > path.learned_ns and start not in slow and not window.missing:
+        Else the fault becomes normal. What is missing is told with its own episode.
+        """
+        slow = any(each.kind == "slow" and each.open for each in episodes)
+        for start in sorted(start for start in path.windows if start > path.judged_ns):
+            window = path.windows[start]
+            window.slow = bool(bound_ns) and window.slow_ns > bound_ns and not window.missing
+            if not (slow or window.slow or window.missing):
                 path.normal.add(start, window.slow_ns)
-        path.learned_ns = max(path.windows, default=path.learned_ns)
+            path.judged_ns = start
 
     def _delays(self, path: PathWindows, place: Place) -> dict[str, tuple[int, str]]:
         """Return for how long a message waits at each hop of the way now, by backlog over rate."""
@@ -109,3 +107,10 @@ class Slowness:
 
 def _drain_ns(held: int, rate: float) -> int:
     return round(held / rate * 1e9) if rate > 0 else 0
+
+
+def _bound_ns(normal_ns: int, place: Place) -> int:
+    """Return above what a window is slow; 0 while nothing is known."""
+    bounds = [max(TIMES * normal_ns, normal_ns + LEAST_NS)] if normal_ns else []
+    bounds += [place.slow_ns] if place.slow_ns else []
+    return min(bounds, default=0)

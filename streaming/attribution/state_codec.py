@@ -43,7 +43,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Series):
         return value.encode()
     if is_dataclass(value):
-        return {name: _plain(getattr(value, name)) for name in _fields(type(value))}
+        kind: Any = type(value)
+        return {name: _plain(getattr(value, name)) for name in _fields(kind)}
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
@@ -52,12 +53,12 @@ def _plain(value: Any) -> Any:
 
 
 @cache
-def _fields(kind: type) -> tuple[str, ...]:
+def _fields(kind: Any) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind) if field.init)
 
 
 @cache
-def _hints(kind: type) -> dict[str, Any]:
+def _hints(kind: Any) -> dict[str, Any]:
     return get_type_hints(kind)
 
 
@@ -65,8 +66,9 @@ def _made(kind: Any, value: Any) -> Any:
     if kind is Series:
         return Series(value)
     if is_dataclass(kind):
-        hints = _hints(kind)  # type: ignore[arg-type]
-        return kind(**{name: _made(hints[name], item) for name, item in value.items()})  # type: ignore[operator]
+        made: Any = kind
+        hints = _hints(made)
+        return made(**{name: _made(hints[name], item) for name, item in value.items()})
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is dict:
         key = int if arguments[0] is int else str

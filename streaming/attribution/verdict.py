@@ -12,6 +12,7 @@ from streaming.attribution.bounds import Weighed, weigh
 from streaming.attribution.candidate import Candidate
 from streaming.attribution.causes import EXPIRY_SCAN_NS, Missing
 from streaming.attribution.episodes import Episode
+from streaming.attribution.mesh_history import APART
 from streaming.attribution.network import Network
 from streaming.attribution.path_windows import PathWindows, Window
 from streaming.attribution.places import Place
@@ -24,14 +25,19 @@ GIVEN_UP_NS: Final = 60_000_000_000  # of newer records: after it, polls that la
 _MOST_WINDOWS: Final = 1_024
 _SUMS: Final[tuple[Missing, ...]] = ("lost", "refused")
 
+Shared = dict[
+    str, dict[str, int]
+]  # by hop, cause and sum: what each episode was told of a counter of all traffic
+
 
 class Judge:
     """Judges episodes by what the network told."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network, events: list[Event], shared: Shared) -> None:
         self._network = network
-        self.events: list[Event] = []
-        self._shared: dict[tuple[str, str, str], dict[tuple[str, int], int]] = {}
+        self._events = events
+        self._shared = shared
+        self.sharing: frozenset[str] = frozenset()  # paths whose address another path has, too
 
     def row(
         self, name: str, path: PathWindows, place: Place, episode: Episode, now_ns: int
@@ -117,21 +123,15 @@ class Judge:
             return False
         return name not in self.sharing
 
-    sharing: frozenset[str] = frozenset()  # paths whose address another path has, too
-
     def _apart(self, name: str, episode: Episode, weighed: list[Weighed]) -> list[Weighed]:
         """Take care that several paths are not told more over one hop than its own count."""
-        key = (name, episode.first_ns)
+        key = f"{episode.first_ns}{APART}{name}"
         for one in weighed:
             candidate = one.candidate
             if candidate.how != "shared" or candidate.upper is None:
                 continue
-            told = self._shared.setdefault((candidate.hop, candidate.cause, candidate.of), {})
-            others = sum(
-                said
-                for (path, first_ns), said in told.items()
-                if path != name and abs(first_ns - episode.first_ns) < GIVEN_UP_NS
-            )
+            told = self._shared.setdefault(APART.join((candidate.hop, candidate.cause, candidate.of)), {})
+            others = sum(said for other, said in told.items() if _meets(other, name, episode))
             one.said = max(one.lower, min(one.said, candidate.upper - others))
             told[key] = one.said
             while len(told) > _MOST_WINDOWS:
@@ -163,12 +163,18 @@ class Judge:
             return
         done = [
             event
-            for event in self.events
+            for event in self._events
             if event.concerns(path) and event.covers(row["from_ns"] - 30 * 10**9, row["to_ns"])
         ]
-        for event in done[:2]:
+        for event in list({event.key: event for event in done}.values())[:2]:
             text = " ".join(part for part in (event.kind, event.text or f"{event.do} {event.what}") if part)
             row["hops"][0]["evidence"] = [*row["hops"][0]["evidence"], f"marked: {text}"[:512]][:16]
+
+
+def _meets(told: str, name: str, episode: Episode) -> bool:
+    """Return whether it is what another path was told of the same time."""
+    first_ns, _, path = told.partition(APART)
+    return path != name and abs(int(first_ns) - episode.first_ns) < GIVEN_UP_NS
 
 
 def _settle_ns(place: Place) -> int:

@@ -14,11 +14,7 @@ from streaming.attribution.scene import RECEIVER, Scene
 
 def candidates(scene: Scene) -> list[Candidate]:
     """Return hops for what is missing for longer than usual, and may still come."""
-    lost = [
-        replace(one, of="late", lower=0, exact=False)
-        for of in ("lost", "refused")
-        for one in losses.candidates(scene, of)  # type: ignore[arg-type]
-    ]
+    lost = [replace(one, of="late", lower=0, exact=False) for one in losses.candidates(scene, "lost")]
     return [*waits(scene), *lost]
 
 

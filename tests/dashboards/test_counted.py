@@ -123,6 +123,104 @@ def test_alerts_that_tell_a_count_tell_whole_messages(tmp_path: Path) -> None:
         _finds(tmp_path, expression, series, [{"labels": labels, "value": value}])
 
 
+_AT_C = 'hop="C → receiver",cause="dropped"'
+_NO_HOP = 'hop="(no hop)",cause="unexplained"'
+_EXPLAINED = f'inflight_path_explained_messages_total{{{_P},class="lost",{_AT_C}}}'
+_REFUSED = f'inflight_path_explained_messages_total{{{_P},class="refused",hop="B",cause="released"}}'
+_REST = f'inflight_path_unexplained_messages_total{{{_P},class="lost"}}'
+
+
+def _revised(direction: str, hop: str, cause: str) -> str:
+    labels = f'{_P},class="lost",hop="{hop}",cause="{cause}",direction="{direction}"'
+    return f"inflight_path_reexplained_messages_total{{{labels}}}"
+
+
+def _samples(values: dict[str, float]) -> list[dict[str, Any]]:
+    return [{"labels": f"{{{labels}}}", "value": value} for labels, value in values.items()]
+
+
+@pytest.mark.parametrize(
+    ("series", "expected"),
+    [
+        (
+            {_EXPLAINED: "_x34 211x16", _REST: "0x34 3x16"},
+            {_AT_C: 211, _NO_HOP: 3},
+        ),
+        ({_EXPLAINED: "40x34 251x16", _REST: "9x50", _REFUSED: "0x34 7x16"}, {_AT_C: 211}),
+        ({_EXPLAINED: "40x50", _REST: "0x50"}, {}),
+        (
+            {
+                _EXPLAINED: "_x34 211x16",
+                _revised("removed", "C → receiver", "dropped"): "_x40 60x10",
+                _revised("added", "A → C", "dropped"): "_x40 57x10",
+                _revised("added", "", "unexplained"): "_x40 3x10",
+                _REST: "0x34 3x16",
+            },
+            {_AT_C: 151, 'hop="A → C",cause="dropped"': 57, _NO_HOP: 6},
+        ),
+    ],
+    ids=["within the range", "some before, and others refused", "all before", "revised"],
+)
+def test_what_hops_lost_in_the_shown_time(
+    series: dict[str, str], expected: dict[str, float], tmp_path: Path
+) -> None:
+    """By hop and cause, with what revisions changed, and what no hop explains."""
+    _finds(tmp_path, fill(path.WHERE_LOST).replace("$__range", "5m"), series, _samples(expected))
+
+
+def test_the_route_stands_beside_what_it_lost(tmp_path: Path) -> None:
+    """What entered each stop, once for each cause there; a hop that is on it twice ends no query."""
+
+    def entered(place: str, hop: str) -> str:
+        return f'inflight_path_route_messages{{{_P},place="{place}",hop="{hop}",flow="in"}}'
+
+    series = {
+        _EXPLAINED: "211x50",
+        _EXPLAINED.replace("dropped", "gone"): "1x50",
+        entered("01", "A"): "500x50",
+        entered("02", "C → receiver"): "400x50",
+        entered("03", "A"): "30x50",
+    }
+    expected = {
+        'place="01",hop="A"': 500.0,
+        'place="02",hop="C → receiver",cause="dropped"': 400,
+        'place="02",hop="C → receiver",cause="gone"': 400,
+    }
+    _finds(tmp_path, fill(path.WHERE_IN), series, _samples(expected))
+
+
+def test_shares_lost_from_and_to(tmp_path: Path) -> None:
+    """Of all paths between two end points together."""
+    series = {}
+    for name, target, sent, lost in (("p", "west", 150, 15), ("q", "west", 50, 5), ("r", "south", 100, 0)):
+        labels = f'mesh="m",path="{name}"'
+        series |= {
+            f'inflight_path_info{{{labels},source="east",target="{target}"}}': "1x50",
+            f"inflight_path_sent_messages_total{{{labels}}}": f"0x34 {sent}x16",
+            f'inflight_path_messages_total{{{labels},class="lost"}}': f"0x34 {lost}x16",
+            f'inflight_path_reclassified_messages_total{{{labels},from="lost",to="received"}}': "0x50",
+            f'inflight_path_reclassified_messages_total{{{labels},from="none",to="lost"}}': "0x50",
+        }
+    asked = fill(overview.LOST_SHARE).replace("$__range", "5m")
+    expected = {'source="east",target="west"': 0.1, 'source="east",target="south"': 0}
+    _finds(tmp_path, asked, series, _samples(expected))
+
+
+def test_backlog_by_hop(tmp_path: Path) -> None:
+    """Between routers, before receivers and in queues, and nothing where nothing waits."""
+    link = 'inflight_router_link_undelivered_messages{mesh="m",router="A",'
+    queue = 'inflight_broker_queue_messages{mesh="m",broker="b",address="o",'
+    series = {
+        f'{link}peer="B",address="",direction="out",type="inter-router"}}': "30x50",
+        f'{link}peer="B",address="",direction="out",type="router-control"}}': "99x50",
+        f'{link}peer="",address="q",direction="out",type="endpoint"}}': "20x50",
+        f'{queue}queue="orders"}}': "10x50",
+        f'{queue}queue="empty"}}': "0x50",
+    }
+    expected = {'hop="A → B"': 30.0, 'hop="A → q"': 20, 'hop="b: orders"': 10}
+    _finds(tmp_path, fill(overview.HOP_BACKLOG), series, _samples(expected))
+
+
 def _finds(
     folder: Path, expression: str, series: dict[str, str], samples: list[dict[str, Any]], story: str = ""
 ) -> None:

@@ -350,6 +350,7 @@ def test_the_runbook_is_a_page_with_a_section_for_each_alert(browser: Browser, s
     linked = {rule["annotations"]["runbook_url"].rpartition("#")[2] for rule in rules if "alert" in rule}
     assert linked <= ids
     inside = "[...document.querySelectorAll('main a')].map((a) => a.getAttribute('href'))"
+    ids |= set(page.evaluate("[...document.querySelectorAll('h3')].map((h) => h.id)"))
     assert {href.removeprefix("#") for href in page.evaluate(inside)} <= ids
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert page.mistakes() == []

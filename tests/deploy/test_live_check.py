@@ -9,6 +9,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 from jolokia import FakeJolokia
+from standin_clients import StandIn
 
 from collectors.broker import products
 from collectors.broker.client import JolokiaClient, Search
@@ -161,6 +162,25 @@ def test_a_durable_subscription_is_looked_at_and_left_alone(artemis: Artemis) ->
     config["paths"]["topic"]["to"] = "b"
     told = {checked.what: checked.text for checked in check_paths(parsed(config))}
     assert told["path topic"] == "not tried: no login at b"
+
+
+@pytest.mark.slow
+def test_both_addresses_of_a_marked_path_are_tried(tmp_path: Path) -> None:
+    """Each is told by itself: one may be there, and the other not."""
+    router = StandIn(tmp_path, "R")
+    router.tell(kind="reject", address="closest/marked/1", count=1)
+    config = {
+        "version": 1,
+        "site": "s",
+        "endpoints": {"a": {"url": f"amqp://127.0.0.1:{router.port}"}},
+        "paths": {"p": {"from": "a", "to": "a", "address": "closest/marked", "marking": "5s"}},
+    }
+    (login, first, second) = check_paths(parsed(config))
+    router.stop()
+    assert login.ok
+    assert (first.what, first.ok) == ("path p at closest/marked/0", True)
+    assert (second.what, second.ok) == ("path p at closest/marked/1", False)
+    assert "not accepted" in second.text
 
 
 def auth(artemis: Artemis) -> dict[str, Any]:

@@ -22,12 +22,13 @@ pytestmark = pytest.mark.e2e
 _PATHS = """
   acked: {from: a, to: a, address: closest/acked, rate: 100/s}
   quick: {from: a, to: a, address: closest/quick, rate: 300/s, presettled: true}
+  marked: {from: a, to: a, address: closest/marked, rate: 200/s, presettled: true, marking: 2s}
 """
 
 
 @pytest.fixture
 def config(kafka: Kafka, tmp_path: Path) -> Iterator[Path]:
-    """One acknowledged and one presettled path through a router."""
+    """One acknowledged and two presettled paths through a router, of which one changes its address."""
     router = StandIn(tmp_path, "R")
     yield write_config(
         tmp_path,
@@ -43,16 +44,16 @@ def config(kafka: Kafka, tmp_path: Path) -> Iterator[Path]:
 def test_killed_and_started_again(config: Path) -> None:
     """The old run's last seconds are published by the next start; what nobody saw is unobserved, not lost."""
     first = ProbeProcess(config)
-    first.wait_count("received", 1_000)
+    first.wait_count("received", 2_000)
     first.end(signal.SIGKILL)
     state = load.load(config).state / "probe" / "0"
     assert list((state / "journal").iterdir())
     second = ProbeProcess(config)
-    second.wait_count("received", 1_000)
+    second.wait_count("received", 2_000)
     assert second.end(signal.SIGTERM) == 0
     assert list((state / "journal").iterdir()) == []
     records = written(config)
-    for path in ("acked", "quick"):
+    for path in ("acked", "quick", "marked"):
         _check_path(config, [record for record in records if record[0].header.path == path])
 
 
@@ -71,5 +72,6 @@ def _check_path(config: Path, records: list[Written]) -> None:
         assert sum(row["classes"].values()) == row["sent"]
         total.update(row["classes"])
         total["unexpected"] += row["unexpected"]
-    assert total["lost"] == total["unexpected"] == 0
+        total["reordered"] += row["reordered"]
+    assert total["lost"] == total["unexpected"] == total["reordered"] == 0
     assert total["received"] >= 200

@@ -48,8 +48,7 @@ class AmqpSendingLink:
         self._tag = ffi.new("pn_bytes_t *")
         self._tag.size, self._tag.start = _TAG.size, ffi.from_buffer(self._tag_bytes)
         self._unsettled: dict[Any, int] = {}  # cproton's delivery: number
-        self._sent_below = 0
-        self.written_below = 0
+        self._unwritten: list[range] = []  # of a presettled path: numbers that may still be here
 
     # -- the sender's side
 
@@ -68,7 +67,11 @@ class AmqpSendingLink:
 
     @property
     def unsettled(self) -> int:
-        return self._sent_below - self.written_below if self._presettled else len(self._unsettled)
+        return sum(map(len, self._unwritten)) if self._presettled else len(self._unsettled)
+
+    @property
+    def first_unwritten(self) -> int | None:
+        return self._unwritten[0].start if self._unwritten else None
 
     def when_written(self, call: Callable[[], None]) -> None:
         self.connection.when_written(call)
@@ -99,9 +102,12 @@ class AmqpSendingLink:
 
         return send_presettled if self._presettled else send
 
-    def flush(self, below: int) -> None:
-        self._sent_below = below
-        if self._presettled:
+    def flush(self, first: int, below: int) -> None:
+        if self._presettled and first < below:
+            # Between the turns of a marked path's link are those of its other one.
+            if self._unwritten and self._unwritten[-1].stop == first:
+                first = self._unwritten.pop().start
+            self._unwritten.append(range(first, below))
             self.connection.tell_written(self.on_all_written)
         self.connection.touch()
 
@@ -144,15 +150,15 @@ class AmqpSendingLink:
         """Proton's bytes are all on the socket. Returns whether all that was sent here is among them."""
         if self._link is None or lib.pn_link_queued(self._link):
             return self._link is None
-        self.written_below = self._sent_below
+        self._unwritten = []
         return True
 
     def on_lost(self, reason: str) -> None:
-        numbers: Collection[int] = range(self.written_below, self._sent_below)
+        numbers: Collection[int] = [number for turn in self._unwritten for number in turn]
         if not self._presettled:
             numbers = list(self._unsettled.values())
         self._unsettled.clear()
-        self.written_below = self._sent_below
+        self._unwritten = []
         self._events.on_lost(reason, numbers)
         self._link = self._session = None  # last: who sees that it is gone can see why
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -29,6 +29,7 @@ ROW: Final = np.dtype(
         ("generation", "<u2"),
     ]
 )
+FLAG_SECOND_COLOUR: Final = 4  # of a row: the colour of its link, which no record tells
 _MAX_INT: Final = 1 << 62
 _MAX_RANGES: Final = 4096
 _SMOOTHING: Final = 15 / 16  # RFC 3550, 6.4.1
@@ -102,6 +103,8 @@ class _Stream:
     last_sent_ns: int = 0
     last_received_ns: int = 0
     chained: bool = False  # there is a predecessor since the last attach
+    last_colour: int = 0
+    highest: list[int] = field(default_factory=lambda: [-1, -1])  # number, by colour
     rfc3550: float = 0.0
     last_active_ns: int = 0
 
@@ -139,9 +142,10 @@ class Arrivals:
             self._bound()
         seq, sent, received = (rows[n].astype(np.int64) for n in ("seq", "sent_ns", "received_ns"))
         stream.last_active_ns = int(received[-1])
-        new, reordered = _new_and_reordered(stream.seen, seq)
-        ipdv, has = _variation(stream, sent, received, new)
-        flags = rows["flags"].copy()
+        colour = (rows["flags"] & FLAG_SECOND_COLOUR != 0).view(np.uint8)
+        new, reordered = _new_and_reordered(stream, seq, colour)
+        ipdv, has = _variation(stream, sent, received, new, colour)
+        flags = rows["flags"] & ~np.uint8(FLAG_SECOND_COLOUR)
         flags[reordered] |= FLAG_REORDERED
         seconds = sent // SECOND_NS
         smoothed = _Smoothed(stream.rfc3550, ipdv, has)
@@ -179,9 +183,10 @@ def _in_order(values: NDArray[Any]) -> list[Any]:
 
 
 def _new_and_reordered(
-    seen: _SeenNumbers, seq: NDArray[np.int64]
+    stream: _Stream, seq: NDArray[np.int64], colour: NDArray[np.uint8]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Returns which numbers are new, and which of these are below the highest so far."""
+    """Returns which numbers are new, and which of these are below the highest so far of their colour."""
+    seen, highest = stream.seen, stream.highest
     new = np.ones(len(seq), np.bool_)
     reordered = np.zeros(len(seq), np.bool_)
     steps = np.diff(seq)
@@ -191,32 +196,45 @@ def _new_and_reordered(
         ends = np.append(breaks, len(seq) - 1)
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
             seen.add_range(int(seq[start]), int(seq[end]) + 1)
+        highest[colour[-1]] = int(seq[-1])
+        others = np.flatnonzero(colour != colour[-1])
+        if len(others):
+            highest[colour[others[-1]]] = int(seq[others[-1]])
         return new, reordered
-    for place, number in enumerate(seq.tolist()):
-        highest = seen.highest
+    for place, (number, of) in enumerate(zip(seq.tolist(), colour.tolist(), strict=True)):
         if not seen.add(number):
             new[place] = False
-        elif number < highest:
+        elif number < highest[of]:
             reordered[place] = True
+        else:
+            highest[of] = number
     return new, reordered
 
 
 def _variation(
-    stream: _Stream, sent: NDArray[np.int64], received: NDArray[np.int64], new: NDArray[np.bool_]
+    stream: _Stream,
+    sent: NDArray[np.int64],
+    received: NDArray[np.int64],
+    new: NDArray[np.bool_],
+    colour: NDArray[np.uint8],
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Returns the delay variation against the arrival before, and where it has one; repeats have not."""
+    """Returns the delay variation against the arrival before, and where it has one.
+
+    Repeats have none, nor has what came in another colour than the arrival before: by another link.
+    """
     ipdv = np.zeros(len(sent), np.int64)
     has = np.zeros(len(sent), np.bool_)
     places = np.flatnonzero(new)
     if not len(places):
         return ipdv, has
-    transit = received[places] - sent[places]
-    if stream.chained:
+    transit, colours = received[places] - sent[places], colour[places]
+    if stream.chained and stream.last_colour == colours[0]:
         ipdv[places[0]] = transit[0] - (stream.last_received_ns - stream.last_sent_ns)
         has[places[0]] = True
-    ipdv[places[1:]] = np.diff(transit)
-    has[places[1:]] = True
-    stream.chained = True
+    same = colours[1:] == colours[:-1]
+    ipdv[places[1:]] = np.where(same, np.diff(transit), 0)
+    has[places[1:]] = same
+    stream.chained, stream.last_colour = True, int(colours[-1])
     stream.last_sent_ns, stream.last_received_ns = int(sent[places[-1]]), int(received[places[-1]])
     return ipdv, has
 

@@ -67,6 +67,11 @@ class Backlog:
         self.due += room
         return room
 
+    def give_back_unpaced(self, count: int) -> None:
+        """So many messages of those that were due are not sent now after all."""
+        self._schedule.give_back(count)
+        self.due -= count
+
     def give_up(self, keep: int, reason: UnsentReason) -> None:
         """Gives up all but the newest `keep` messages."""
         while len(self.waiting) > keep:

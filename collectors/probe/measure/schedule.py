@@ -72,6 +72,11 @@ class Schedule:
         self._left -= taken
         return taken
 
+    def give_back(self, count: int) -> None:
+        """So many messages that were taken are not sent."""
+        if self._left is not None:
+            self._left += count
+
     def _limit(self) -> None:
         if self.next_ns >= self._end_ns or self._left == 0:
             self.next_ns = _NEVER

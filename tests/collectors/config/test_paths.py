@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from collectors.config import load, paths
 
 CONFIG = load.parse(
@@ -37,5 +39,7 @@ def test_a_broker_has_the_names_of_queues_that_paths_go_through() -> None:
 
 def test_a_marked_path_has_an_address_for_each_colour() -> None:
     """In place of the one that it is configured with."""
-    assert paths.sent_to("a", 0) == ("a",)
-    assert paths.sent_to("a", 30_000_000_000) == ("a/0", "a/1")
+    path = next(iter(paths.resolve(CONFIG).values()))
+    plain = replace(path, address="a", receive_address="a", marking_ns=0)
+    assert plain.addresses == ("a",)
+    assert replace(plain, marking_ns=30_000_000_000).addresses == ("a/0", "a/1")

@@ -32,33 +32,36 @@ def _link(path: Path) -> AmqpSendingLink:
 def test_out_when_all_bytes_are(probe_path: Path, queued: list[int]) -> None:
     """A number is out when everything is written and nothing of its link is left, and not before."""
     link = _link(probe_path)
-    link.flush(10)
-    assert (link.written_below, link.unsettled) == (0, 10)
+    link.flush(0, 10)
+    assert (link.first_unwritten, link.unsettled) == (0, 10)
     queued[0] = 1
     assert not link.on_all_written()
-    assert (link.written_below, link.unsettled) == (0, 10)
+    assert (link.first_unwritten, link.unsettled) == (0, 10)
     queued[0] = 0
-    link.flush(25)
+    link.flush(10, 25)
     assert link.on_all_written()
-    assert (link.written_below, link.unsettled) == (25, 0)
+    assert (link.first_unwritten, link.unsettled) == (None, 0)
 
 
 def test_a_lost_connection(probe_path: Path, queued: list[int]) -> None:
     """What may not have left is named once; what is sent afterwards begins anew."""
     link = _link(probe_path)
-    link.flush(10)
+    link.flush(0, 10)
     assert link.on_all_written()
-    link.flush(30)
+    link.flush(10, 20)
+    link.flush(20, 30)
+    link.flush(55, 57)  # of a marked path: the numbers between went by its other link
     queued[0] = 20
     link.on_lost("cut")
     link.on_lost("refused")
     told = [list(call.args[1]) for call in link._events.on_lost.call_args_list]  # type: ignore[attr-defined]  # noqa: SLF001
-    assert told == [list(range(10, 30)), []]
+    assert told == [[*range(10, 30), 55, 56], []]
     assert link.unsettled == 0
     link._link, queued[0] = object(), 0  # noqa: SLF001 -- attached again
-    link.flush(40)
+    link.flush(57, 60)
+    assert link.first_unwritten == 57
     assert link.on_all_written()
-    assert link.written_below == 40
+    assert link.first_unwritten is None
 
 
 @pytest.mark.parametrize("kind", [AmqpSendingLink, AmqpReceivingLink])

@@ -1,4 +1,4 @@
-"""The attribution against networks whose truth is known: what streaming/attribution.md promises of its rows."""
+"""The attribution against networks whose truth is known: what streaming/attribution.md promises."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from collectors.contract.attribution_rows import AttributionRow
 from streaming.attribution import Attribution
 
 MIXED = ("released", "no_route", "no_credit", "middle_killed", "receivers_router_killed", "link_cut")
-LOSING = [name for name, fault in FAULTS.items() if fault.loses and name != "purged"]
+# What an operator removes is told by no counter; what a way loses without counting it, only by marking.
+LOSING = [name for name, fault in FAULTS.items() if fault.loses and name not in {"purged", "lossy_way"}]
 
 
 @cache
@@ -26,7 +27,7 @@ def played(seed: int, fault: str, *, disturbed: bool = False) -> tuple[History, 
 
 
 def mixed(seed: int) -> History:
-    """Return a history of three faults, with lost polls, restarts of collectors and drops of other traffic."""
+    """Return a history of faults one after another, with lost polls and drops of other traffic."""
     rng = Random(f"{seed} mixed")  # noqa: S311 -- chance here is to be repeatable
     first, *further = rng.choices(MIXED, k=3)
     further = [fault for fault in further if not FAULTS[fault].needs.shape]
@@ -79,6 +80,18 @@ def test_the_right_hop_is_first(fault: str) -> None:
 
 
 @pytest.mark.slow
+def test_marking_tells_exactly_what_a_way_lost() -> None:
+    """Nobody counts such a loss: what one router sent and the next one got differs by it, by colour."""
+    for seed in (0, 2, 7):
+        history, rows = played(seed, "lossy_way")
+        assert history.places["east-west"].marking_ns
+        (row,) = [row for row in drive.last(rows) if row["path"] == "east-west" and row["lost"]]
+        (hop,) = [hop for hop in row["hops"] if hop["exact"]]
+        assert (hop["hop"], hop["cause"]) in history.truth.worst("east-west"), seed
+        assert hop["lower"] == hop["upper"] == row["lost"], seed
+
+
+@pytest.mark.slow
 def test_what_no_counter_tells_of_is_not_explained() -> None:
     """An operator who removes messages is counted as a receiver that acknowledges them."""
     for seed in range(8):
@@ -120,7 +133,7 @@ def test_rows_are_the_same_after_restarts(fault: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_truth_is_within_bounds_in_any_order(fault: str) -> None:
-    """Topics and partitions are read at their own pace: only what is of one target or path keeps its order."""
+    """Partitions are read at their own pace: only what is of one target or path keeps its order."""
     for seed in range(4):
         history = simulate(seed, fault, disturbed=bool(seed % 2))
         items = drive.delayed(history.items, seed)

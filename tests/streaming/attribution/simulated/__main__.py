@@ -49,7 +49,8 @@ def _tell_truth(history: History) -> None:
     for path in plan.paths:
         kind = "presettled" if path.presettled else "acknowledged"
         via = f" via {path.via} at {plan.bound_at}" if path.via else ""
-        print(f"{path.name}: {path.sender} to {', '.join(path.receivers)}{via}, {kind}")
+        marked = ", marked" if path.marking_ns else ""
+        print(f"{path.name}: {path.sender} to {', '.join(path.receivers)}{via}, {kind}{marked}")
         for start, window in sorted(history.truth.paths[path.name].items()):
             for of in checks.SUMS:
                 names: Counter[Names] = window.of(of)

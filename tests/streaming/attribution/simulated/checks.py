@@ -15,7 +15,7 @@ from .history import History
 from .parts import Name
 
 SUMS = ("lost", "refused")
-# Each has a counter of its own. What is released or modified is counted along all of its way back, so that the
+# Each has a counter of its own. What is released or modified is counted along all of its way back: the
 # truth of one hop is no bound of what it may be told.
 _COUNTED = ("dropped", "no_route", "rejected", "expired", "killed", "unrouted")
 
@@ -39,6 +39,13 @@ def _form(history: History, row: AttributionRow) -> Iterator[str]:
         attribution_rows.decode(attribution_rows.encode(row))
     except ValueError as error:
         yield f"{_of(row)} is no row: {error}"
+    for hop in row["hops"]:
+        if hop["cause"] in {"dropped", "no_route"} and not history.places[row["path"]].presettled:
+            yield f"{_of(row)}: {_name(hop)}, though the path is acknowledged"
+    places = Counter((*_name(hop), hop["of"]) for hop in row["hops"])
+    for place, times in places.items():
+        if times > 1:
+            yield f"{_of(row)} names {place} {times} times"
     windows = _windows(history)
     used = [windows.get((row["path"], one["start_ns"], one["revision"])) for one in row["windows"]]
     if None in used:
@@ -81,12 +88,15 @@ def _bounds(history: History, row: AttributionRow) -> Iterator[str]:
 
 
 def _over_paths(history: History, rows: Iterable[AttributionRow]) -> Iterator[str]:
-    """What all paths are told of a hop is at most what it took of all traffic, unless it is shared."""
+    """What all paths are told of a hop is at most what it took of all traffic, unless it is shared.
+
+    Where polls were lost its count is not known, and what is said may be guessed: its lower bound is not.
+    """
     said: Counter[Name] = Counter()
     for row in rows:
         for hop in row["hops"]:
             if hop["of"] in SUMS and hop["cause"] in _COUNTED and not hop["shared"]:
-                said[_name(hop)] += hop["said"]
+                said[_name(hop)] += hop["lower" if history.plan.disturbed else "said"]
     for name, count in said.items():
         own = history.truth.counts.get(name, 0)
         if count > own:

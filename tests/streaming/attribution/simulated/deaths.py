@@ -40,7 +40,7 @@ def kill(run: Running, router: Router) -> None:
 
     silent = network.rng.choice(SILENCES_SECONDS)
     run.later(silent, noticed)
-    run.later(silent + run.seconds(5, 15), again)
+    run.later(silent + run.seconds(*run.network.rng.choice(((1, 2), (5, 15)))), again)  # or between two polls
 
 
 def _detached(run: Running, router: Router) -> list[Sender | Receiver]:

@@ -9,6 +9,11 @@ from .network import Network
 from .parts import CAPACITY, MS, SECOND, Link, Message, Router
 
 
+def colours(address: str, marking_ns: int) -> tuple[str, ...]:
+    """Return the addresses that a path sends to: two in turn where it is marked."""
+    return (f"{address}/0", f"{address}/1") if marking_ns else (address,)
+
+
 @dataclass(eq=False)
 class Sender:
     """Sends on a schedule; what it could not send is unsent and no message."""
@@ -22,7 +27,9 @@ class Sender:
     interval_ns: int
     until_ns: int
     ttl_ns: int = 60 * SECOND
-    link: Link | None = None
+    clock_ns: int = 0
+    marking_ns: int = 0  # how long it sends to one of two addresses before it goes to the other
+    links: list[Link] = field(default_factory=list)
     credit: int = CAPACITY
     outstanding: int = 0
     sent: list[Message] = field(default_factory=list)
@@ -33,21 +40,31 @@ class Sender:
             if not self.at.alive:
                 self.network.after(SECOND, self.attach)
                 return
-            phase = "0" if self.at.flavour == "dispatch" else ""
-            key = self.at.key(self.address, "0")
-            self.link = self.at.link(
-                "end",
-                "in",
-                f"inflight-{self.name}",
-                f"sender → {self.at.name}",
-                address=self.address,
-                phase=phase,
-                key=key,
-                own=True,
-            )
-            self.at.sources[key] = self.at.sources.get(key, 0) + 1
-            self.network.refresh(self.at, key)
+            self.links = [self._attach(self.at, each) for each in colours(self.address, self.marking_ns)]
         self.credit, self.outstanding = CAPACITY, 0
+
+    def _attach(self, router: Router, address: str) -> Link:
+        key = router.key(address, "0")
+        router.sources[key] = router.sources.get(key, 0) + 1
+        self.network.refresh(router, key)
+        return router.link(
+            "end",
+            "in",
+            f"inflight-{self.name}",
+            f"sender → {router.name}",
+            address=address,
+            phase="0" if router.flavour == "dispatch" else "",
+            key=key,
+            own=True,
+        )
+
+    @property
+    def link(self) -> Link | None:
+        """The link of the colour that it sends now."""
+        if not self.links:
+            return None
+        colour = (self.network.now_ns + self.clock_ns) // self.marking_ns if self.marking_ns else 0
+        return self.links[colour % len(self.links)]
 
     def begin(self) -> None:
         self.attach()
@@ -75,9 +92,10 @@ class Sender:
         if self.presettled:
             message.outcome, message.outcome_ns = "presettled", now_ns
         self.sent.append(message)
-        if self.link is not None:
+        link = self.link
+        if link is not None:
             self.outstanding += not self.presettled
-            self.network.after(MS // 2, self.network.arrive, self.link, message)
+            self.network.after(MS // 2, self.network.arrive, link, message)
         elif isinstance(self.at, Broker):
             self.network.after(MS // 2, self.at.take, message, self.address)
 
@@ -85,9 +103,10 @@ class Sender:
         """Return why it cannot send now."""
         if isinstance(self.at, Broker):
             return "" if self.at.up else "no_connection"
-        if self.link is None or self.link.dead:
+        link = self.link
+        if link is None or link.dead:
             return "no_connection"
-        key = self.link.key
+        key = link.key
         if self.at.subscribers.get(key) or self.at.hosts.get(key):
             self.credit = CAPACITY
         else:
@@ -109,7 +128,8 @@ class Receiver:
     name: str
     at: Router | Broker
     phase: str = "0"
-    link: Link | None = None
+    marking_ns: int = 0
+    links: list[Link] = field(default_factory=list)
     rejects: bool = False  # what it gets it gives back as failed, until a queue gives up
     away: list[tuple[int, int]] = field(default_factory=list)
     detached: list[tuple[int, int]] = field(default_factory=list)
@@ -122,35 +142,39 @@ class Receiver:
             self.network.after(SECOND, self.attach)
             return
         else:
-            router, key = self.at, self.at.key(self.address, self.phase)
-            self.link = router.link(
-                "end",
-                "out",
-                f"inflight-{self.name}",
-                f"{router.name} → receiver",
-                address=self.address,
-                phase=self.phase if router.flavour == "dispatch" else "",
-                key=key,
-                own=True,
-                target=self,
-            )
-            router.subscribers.setdefault(key, []).append(self.link)
-            self.network.refresh(router, key)
+            self.links = [self._attach(self.at, each) for each in colours(self.address, self.marking_ns)]
             self.network.after(self.network.rng.randrange(200 * MS, SECOND), self.network.learn)
         if self.detached_ns is not None:
             self.detached.append((self.detached_ns, self.network.now_ns))
             self.detached_ns = None
+
+    def _attach(self, router: Router, address: str) -> Link:
+        key = router.key(address, self.phase)
+        link = router.link(
+            "end",
+            "out",
+            f"inflight-{self.name}",
+            f"{router.name} → receiver",
+            address=address,
+            phase=self.phase if router.flavour == "dispatch" else "",
+            key=key,
+            own=True,
+            target=self,
+        )
+        router.subscribers.setdefault(key, []).append(link)
+        self.network.refresh(router, key)
+        return link
 
     def detach(self) -> None:
         """Its link ends; routers further away learn it later."""
         self.detached_ns = self.network.now_ns
         if isinstance(self.at, Broker):
             self.at.queue(self.address).detach(self)
-        elif self.link is not None and not self.link.dead:
-            router, link = self.at, self.link
-            router.subscribers[link.key].remove(link)
-            self.network.end_link(link)
-            self.network.refresh(router, link.key)
+        else:
+            for link in [link for link in self.links if not link.dead]:
+                self.at.subscribers[link.key].remove(link)
+                self.network.end_link(link)
+                self.network.refresh(self.at, link.key)
             self.network.after(self.network.rng.randrange(200 * MS, SECOND), self.network.learn)
 
     def take(self, message: Message) -> None:

@@ -13,38 +13,42 @@ from .running import Running
 
 def no_credit(run: Running) -> None:
     """The receiver takes nothing for a while."""
-    link = run.last_link()
-    _stall(run, link, run.seconds(15, 25))
+    _stall(run, run.last_links(), run.seconds(15, 25))
 
 
-def _stall(run: Running, link: Link, seconds: float) -> None:
-    link.stalled, link.stalled_since_ns = True, run.network.now_ns
+def _stall(run: Running, links: list[Link], seconds: float) -> None:
+    for link in links:
+        link.stalled, link.stalled_since_ns = True, run.network.now_ns
 
     def undo() -> None:
-        link.stalled = False
-        run.network.pump(link)
+        for link in links:
+            link.stalled = False
+            run.network.pump(link)
 
     run.later(seconds, undo)
 
 
 def detached(run: Running) -> None:
+    """It may be back before the next poll: addresses that were made anew then show no sign of it."""
     run.receiver.detach()
-    run.later(run.seconds(5, 20), run.receiver.attach)
+    run.later(run.seconds(*run.network.rng.choice(((1, 2), (5, 20)))), run.receiver.attach)
 
 
 def stalled_link(run: Running) -> None:
     way = run.first_way()
     link = run.network.routers["A"].towards[way.beyond("A")]
-    _stall(run, link, run.seconds(2, 3))
+    _stall(run, [link], run.seconds(2, 3))
 
 
 def slow_consumer(run: Running) -> None:
-    link, sender = run.last_link(), run.senders["east-west"]
-    link.pace_ns = sender.interval_ns * 5 // 4
+    links, sender = run.last_links(), run.senders["east-west"]
+    for link in links:
+        link.pace_ns = sender.interval_ns * 5 // 4
 
     def undo() -> None:
-        link.pace_ns = 0
-        run.network.pump(link)
+        for link in links:
+            link.pace_ns = 0
+            run.network.pump(link)
 
     run.later(20, undo)
 
@@ -134,6 +138,17 @@ def link_cut(run: Running) -> None:
     run.later(silent + run.seconds(5, 30), again)
 
 
+def lossy_way(run: Running) -> None:
+    """A part of what goes along a way is lost there, and no router counts it."""
+    way = run.first_way()
+    way.loses = 0.1
+
+    def undo() -> None:
+        way.loses = 0.0
+
+    run.later(run.seconds(10, 30), undo)
+
+
 def unwatched(run: Running) -> None:
     """The receiver's probe dies and starts again: nobody knows what came meanwhile."""
     receiver, start_ns = run.receiver, run.network.now_ns
@@ -174,6 +189,7 @@ FAULTS: dict[str, Fault] = {
     "middle_killed_in_ring": Fault(middle_killed, Needs(shape="ring")),
     "receivers_router_killed": Fault(receivers_router_killed, Needs(routers=3)),
     "link_cut": Fault(link_cut, Needs(shape="ring")),
+    "lossy_way": Fault(lossy_way, Needs(presettled=True, routers=3)),
     "stalled_link": Fault(stalled_link, loses=False),
     "slow_consumer": Fault(slow_consumer, loses=False),
     "unwatched": Fault(unwatched, Needs(presettled=True), loses=False),

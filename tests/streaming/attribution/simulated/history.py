@@ -28,6 +28,7 @@ from .truth import Truth
 from .windows import PathEnds
 
 FAULT_SECONDS = 100
+EARLY_SECONDS = 9
 FURTHER_SECONDS = 70
 DRAIN_SECONDS = 110  # after the last message: what expires does, windows become final, polls come in
 BROKER_POLL_NS = 10 * SECOND
@@ -89,7 +90,9 @@ def play(plan: Plan) -> History:
     if plan.collector_restarts:
         for restart in restarts:
             network.after(network.rng.randrange(60, 200) * SECOND, restart)
-    begin_ns = T0 + FAULT_SECONDS * SECOND + network.rng.randrange(10 * SECOND)
+    # Early, while counters are low: what is made anew has soon counted more than before.
+    begin_s = FAULT_SECONDS if plan.seed % 3 else EARLY_SECONDS
+    begin_ns = T0 + begin_s * SECOND + network.rng.randrange(10 * SECOND)
     for number, fault in enumerate((plan.fault, *plan.further)):
         at_ns = begin_ns + number * FURTHER_SECONDS * SECOND
         network.at(at_ns, FAULTS[fault].start, run)
@@ -148,6 +151,7 @@ def _attach(run: Running, path: plans.PathPlan) -> None:
             f"{path.name}-receiver-{number}",
             place(at),
             phase="1" if path.via == "auto" else "0",
+            marking_ns=path.marking_ns,
         )
         for number, at in enumerate(path.receivers)
     ]
@@ -163,6 +167,8 @@ def _attach(run: Running, path: plans.PathPlan) -> None:
         path.presettled,
         path.interval_ns,
         until_ns,
+        clock_ns=run.plan.clocks_ns[1],
+        marking_ns=path.marking_ns,
     )
     network.after(2 * SECOND, sender.begin)
     run.senders[path.name], run.receivers[path.name] = sender, receivers
@@ -208,6 +214,7 @@ def _places(plan: Plan) -> dict[str, Place]:
             presettled=path.presettled,
             settle_ns=path.settle_ns,
             interval_ns=max(plan.poll_ns, BROKER_POLL_NS if path.via else 0),
+            marking_ns=path.marking_ns,
         )
         for path in plan.paths
     }

@@ -78,6 +78,9 @@ class Network:
             died = () if router.alive else ((router.name, "gone"),)
             self.lose(message, (link.hop, "gone"), *died)
             return
+        if message.settled and link.way is not None and self.rng.random() < link.way.loses:
+            self.lose(message, (link.hop, "dropped"), (link.hop, "gone"))
+            return
         link.deliveries += 1
         if message.settled:
             link.presettled += 1

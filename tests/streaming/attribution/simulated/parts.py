@@ -65,6 +65,7 @@ class Way:
     latency_ns: int
     cut: bool = False
     known: bool = True  # the routers believe in it
+    loses: float = 0.0  # this share of what is settled, which nobody counts
 
     def beyond(self, router: str) -> str:
         return self.other if router == self.one else self.one

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from random import Random
 
@@ -12,6 +12,7 @@ from .parts import MS, SECOND
 
 BROKER = "orders-a"
 TTL_NS = 60 * SECOND
+MARKING_NS = 30 * SECOND
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class PathPlan:
     presettled: bool
     via: str
     interval_ns: int
+    marking_ns: int = 0
 
     @property
     def settle_ns(self) -> int:
@@ -57,6 +59,7 @@ class Plan:
     lost_polls: float
     unrecorded: float
     collector_restarts: bool
+    disturbed: bool
     other_rate: int  # messages a second of other traffic on each way
     other_drops: bool
     clocks_ns: tuple[int, int, int]  # of collectors, senders, receivers, ahead of true time
@@ -94,6 +97,9 @@ def draw(seed: int, fault: str, needs: Needs, *, further: tuple[str, ...] = (), 
                 "second", "inflight/second", "A", (last,), not presettled, "", SECOND // rng.choice(rates)
             )
         )
+    off_ns = rng.choice((20, 400)) * MS if disturbed else 20 * MS  # any two differ by less than a second
+    if not via and Random(f"{seed} marked").random() < 0.4:  # of its own, so that the rest stays as it is
+        paths[0] = replace(first, marking_ns=MARKING_NS)
     return Plan(
         seed=seed,
         fault=fault,
@@ -109,9 +115,10 @@ def draw(seed: int, fault: str, needs: Needs, *, further: tuple[str, ...] = (), 
         lost_polls=rng.choice((0.0, 0.03, 0.1)) if disturbed else 0.0,
         unrecorded=rng.choice((0.0, 0.005, 0.02)) if disturbed else 0.0,
         collector_restarts=disturbed and rng.random() < 0.3,
+        disturbed=disturbed,
         other_rate=rng.choice((0, 0, 20, 100)),
         other_drops=disturbed and rng.random() < 0.5,
-        clocks_ns=tuple(rng.randrange(-20 * MS, 20 * MS) for _ in range(3)),  # type: ignore[arg-type] # three
+        clocks_ns=tuple(rng.randrange(-off_ns, off_ns) for _ in range(3)),  # type: ignore[arg-type] # three
     )
 
 

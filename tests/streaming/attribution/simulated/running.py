@@ -30,9 +30,8 @@ class Running:
         assert self.broker is not None
         return self.broker, "inflight.orders"
 
-    def last_link(self) -> Link:
-        assert self.receiver.link is not None
-        return self.receiver.link
+    def last_links(self) -> list[Link]:
+        return self.receiver.links
 
     def middle(self) -> Router:
         """A router between the sender and the receiver."""

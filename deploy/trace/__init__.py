@@ -1,0 +1,1 @@
+"""`inflight trace`: which way messages take, and how fast each router on it answers."""

@@ -49,7 +49,7 @@ def command(*, seconds: int | None, fault: str | None, json_file: Path | None, s
       full         an address of the broker is full: it rejects
       stalled      the link between two routers stands still
       slow         a consumer is slow for a while: late, not lost
-    """
+    """  # noqa: D301 -- click's mark for lines to be left as they are is a real backspace
     # Imported here: `--help` must not load Kafka.
     from deploy.demo.run import run  # noqa: PLC0415
 

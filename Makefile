@@ -16,8 +16,8 @@ setup: ## make .venv from deploy/setup/requirements.lock and fetch the JVM parts
 setup-dev: ## the same, and the tools of requirements-dev.lock for tests, lint and benchmarks
 	@PYTHON="$(PYTHON)" sh deploy/setup/setup.sh --dev
 
-demo: setup ## watch a network started on this machine (SECONDS=N ends it, FAULT=1 breaks a router)
-	@$(VENV)/inflight demo $(if $(SECONDS),--seconds $(SECONDS)) $(if $(filter-out 0,$(FAULT)),--fault)
+demo: setup ## watch a network started on this machine (SECONDS=N ends it, FAULT=1 breaks a router, FAULT=flood or other: see --help)
+	@$(VENV)/inflight demo $(if $(SECONDS),--seconds $(SECONDS)) $(if $(filter-out 0,$(FAULT)),--fault $(filter-out 1,$(FAULT)))
 
 test: setup-dev lint ## lint, types and all tests (PYTEST_ARGS="-k name")
 	@$(VENV)/python -m pytest $(PYTEST_ARGS)

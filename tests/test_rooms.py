@@ -67,7 +67,7 @@ _MAY_IMPORT = {
     "deploy/actions": "embedded errors lab marks topology",
     "deploy/embedded": "errors jvm standin topology",
     "deploy/lab": "control_socket embedded errors jvm logs signals standin topology",
-    "deploy/demo": "actions embedded errors jvm lab signals topology",
+    "deploy/demo": "actions embedded errors jvm lab signals topology why",
     "deploy/commands": (
         "actions demo errors lab live_check logs marks options parts ping report signals spark_submit status"
         " topology trace why"

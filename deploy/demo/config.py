@@ -1,24 +1,13 @@
-"""The network of the demonstration, and what its config has beside that."""
+"""The config of the demonstration: that of its network, and what it has beside."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
 
 import yaml
 
 from deploy.lab.lab import Lab
-from deploy.lab.routers import program_on_path
-from deploy.topology import load
-from deploy.topology.form import Topology
-
-_FILE: Final = Path(__file__).with_name("demo.yaml")
-
-
-def topology() -> Topology:
-    """Return the network of the demonstration, for whichever routers are on the PATH."""
-    return load.from_file(_FILE, program=program_on_path()).topology
 
 
 def write_config(

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from functools import partial
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,12 @@ from rich.table import Table
 from rich.text import Text
 
 from collectors.contract.window_rows import CLASSES
-from collectors.process.worker import Worker
 from dashboards.terminal.table import screen
 from deploy.demo import audit
-from deploy.demo.fault import break_and_mend
+from deploy.demo.fault import Breaking
 from deploy.demo.stack import Stack
+from deploy.demo.stories import stories
+from deploy.demo.verdict import Verdict
 from deploy.embedded import http
 from deploy.embedded.supervise.process import Interrupted
 from deploy.embedded.supervise.supervisor import Supervisor
@@ -38,27 +39,29 @@ _COMPLETE_SECONDS = 20.0
 _log = logging.getLogger("inflight.demo")
 
 
-def run(*, seconds: int | None, fault: bool, json_file: Path | None, state_dir: Path) -> int:
-    """Run the demonstration; return how many messages were unaccounted for."""
+def run(*, seconds: int | None, fault: str | None, json_file: Path | None, state_dir: Path) -> int:
+    """Run the demonstration, with the story of that name; return how many messages were unaccounted for."""
     console = Console(stderr=False)
     stopping = threading.Event()
     stop_on_signals(stopping)
     artifacts.ensure()  # fetched here where set-up has not; the time of the start is counted from below
     began = time.monotonic()
+
+    def say(text: str) -> None:
+        console.print(f"[dim]{time.monotonic() - began:5.1f} s[/] {text}")
+
+    story = None if fault is None else stories()[fault]
     with Supervisor(state_dir, stopping=stopping.is_set) as supervisor:
-        stack = Stack(
-            supervisor, lambda text: console.print(f"[dim]{time.monotonic() - began:5.1f} s[/] {text}")
-        )
+        stack = Stack(supervisor, say, story=story)
         try:
             stack.start()
         except Interrupted:
             return 0
         shown = _Screen(console, stack, began)
-        story = partial(break_and_mend, stack, shown.has_results, stopping, shown.tell)
-        breaking = Worker("story", story, again=False)
-        if fault:
-            breaking.start()
-        shown.watch(stopping, seconds, lambda: fault and not breaking.ended.is_set())
+        breaking = None if story is None else Breaking(story, stack, shown.tell)
+        if breaking is not None:
+            breaking.begin(shown.has_results, stopping)
+        shown.watch(stopping, seconds, lambda: breaking is not None and not breaking.over)
         if seconds is None:
             return 0
         memory = supervisor.memory_bytes()
@@ -73,6 +76,8 @@ def run(*, seconds: int | None, fault: bool, json_file: Path | None, state_dir: 
         "unaccounted": unaccounted,
         "story": shown.told,
     }
+    if breaking is not None and breaking.verdict is not None:
+        summary["verdict"] = asdict(breaking.verdict)
     _print_summary(console, summary)
     if json_file is not None:
         json_file.write_text(json.dumps(summary, indent=2) + "\n")
@@ -166,4 +171,6 @@ def _print_summary(console: Console, summary: dict[str, Any]) -> None:
     console.print(
         f"first results after {summary['first_result_seconds']} s; memory in MiB: {memory}", highlight=False
     )
+    if found := summary.get("verdict"):
+        console.print(f"\n{Verdict(**found).text}", markup=False, highlight=False)
     sys.stdout.flush()

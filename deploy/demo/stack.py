@@ -8,7 +8,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import dashboards
-from deploy.demo.config import topology, write_config
+from deploy.demo.config import write_config
+from deploy.demo.stories import Story, topology
 from deploy.embedded import http
 from deploy.embedded.programs import grafana, prometheus
 from deploy.embedded.supervise.ports import LOOPBACK, free_port
@@ -16,6 +17,7 @@ from deploy.embedded.supervise.process import Process, ProcessSpec
 from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.errors import Problem
 from deploy.lab.lab import KAFKA, Lab
+from deploy.lab.relay.wiring import Relayed
 from deploy.lab.routers import STAND_IN
 
 Say = Callable[[str], None]
@@ -32,14 +34,16 @@ class Stack:
         supervisor: Supervisor,
         say: Say,
         *,
+        story: Story | None = None,
         stand_ins: bool = False,
         counts: Mapping[str, int] | None = None,
     ) -> None:
-        """`stand_ins` and `counts` are those of Lab and of `write_config`."""
+        """`stand_ins` and `counts` are those of Lab and of `write_config`; `story` is what will be done."""
         self._supervisor = supervisor
         self._say = say
         self._listen = {name: f"{LOOPBACK}:{free_port()}" for name in _PARTS}
-        self.lab = Lab(supervisor, topology(), stand_ins=stand_ins, kafka=True)
+        wiring = Relayed(supervisor) if story is not None and story.breaks_links else None
+        self.lab = Lab(supervisor, topology(story), wiring=wiring, stand_ins=stand_ins, kafka=True)
         self._counts = counts
         self.config_file = Path()
         self._pool = ThreadPoolExecutor(len(_PARTS))

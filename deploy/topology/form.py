@@ -174,6 +174,7 @@ class Broker(_Element):
     port: Port | None = None
     queues: Addresses = ()
     settings: Settings = {}  # elements of `core` in broker.xml
+    address_settings: Settings = {}  # of the addresses of probes, inflight.#
     tls: Name | None = None
     sasl: Name | None = None
     jolokia: HttpUrl | None = None

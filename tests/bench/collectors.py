@@ -45,7 +45,7 @@ from collectors.router.client import ManagementClient
 from collectors.router.exchange import poll_once
 from collectors.router.mesh import MeshState
 from collectors.router.schema import DISPATCH, Flavour
-from deploy.demo.config import topology
+from deploy.demo.stories import topology
 from deploy.embedded.programs.artemis import Artemis
 from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.lab.lab import Lab

@@ -26,7 +26,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from rich.console import Console
 from rich.table import Table
 
-from deploy.demo.config import topology, write_config
+from deploy.demo.config import write_config
+from deploy.demo.stories import topology
 from deploy.embedded import http
 from deploy.embedded.supervise import orphans
 from deploy.embedded.supervise.ports import LOOPBACK, free_port

@@ -26,11 +26,7 @@ $permissions
     <address-settings>
       <!-- For probes: nothing that would take a message out of the queue but its receiver and its TTL. -->
       <address-setting match="inflight.#">
-        <max-delivery-attempts>-1</max-delivery-attempts>
-        <default-address-routing-type>ANYCAST</default-address-routing-type>
-        <default-queue-routing-type>ANYCAST</default-queue-routing-type>
-        <auto-delete-queues>false</auto-delete-queues>
-        <auto-delete-addresses>false</auto-delete-addresses>
+$of_probes
       </address-setting>
     </address-settings>
     <addresses>
@@ -49,6 +45,13 @@ _PERMISSIONS = (
     "consume",
     "browse",
 )
+_OF_PROBES: Mapping[str, object] = {
+    "max-delivery-attempts": -1,
+    "default-address-routing-type": "ANYCAST",
+    "default-queue-routing-type": "ANYCAST",
+    "auto-delete-queues": False,
+    "auto-delete-addresses": False,
+}
 ROLE = "amq"  # as `artemis create` names it
 _AMQP = "amqpCredits=1000;amqpLowCredits=300"
 _RETRY_MS = 1000
@@ -62,6 +65,7 @@ def configuration(plan: Plan, name: str) -> str:
         {"security-enabled": _needs_login(plan.topology, broker), **broker.broker.settings},
         {"amqp": _acceptor(plan, broker)},
         queues(plan, name),
+        address_settings=broker.broker.address_settings,
         links=_links(plan, broker),
     )
 
@@ -72,13 +76,18 @@ def document(
     acceptors: Mapping[str, str],
     queues: Iterable[str],
     *,
+    address_settings: Mapping[str, object] | None = None,
     links: str = "",
 ) -> str:
-    """Returns the file of a broker by itself; `settings` are elements of `core` and go before those here."""
+    """Returns the file of a broker by itself; `settings` are elements of `core` and go before those here.
+
+    So do `address_settings` of the addresses of probes.
+    """
     ways_in = [f"<acceptor name={quoteattr(way)}>{escape(url)}</acceptor>" for way, url in acceptors.items()]
     names = [quoteattr(queue) for queue in queues]
     return _BROKER.substitute(
         settings=_indented(_settings(name, settings), 4),
+        of_probes=_indented(_elements({**_OF_PROBES, **(address_settings or {})}), 8),
         acceptors=_indented(ways_in, 6),
         links=links,
         permissions=_indented([f'<permission type="{p}" roles="{ROLE}"/>' for p in _PERMISSIONS], 8),
@@ -99,7 +108,11 @@ def _settings(name: str, given: Mapping[str, object]) -> list[str]:
         },
         **given,
     }
-    texts = {key: str(x).lower() if isinstance(x, bool) else str(x) for key, x in settings.items()}
+    return _elements(settings)
+
+
+def _elements(values: Mapping[str, object]) -> list[str]:
+    texts = {key: str(x).lower() if isinstance(x, bool) else str(x) for key, x in values.items()}
     return [f"<{key}>{escape(text)}</{key}>" for key, text in texts.items()]
 
 

@@ -459,6 +459,7 @@ def test_a_step_that_is_left_is_ended(tmp_path: Path) -> None:
         (["SECONDS=60"], ".venv/bin/inflight demo --seconds 60"),
         (["SECONDS=60", "FAULT=1"], ".venv/bin/inflight demo --seconds 60 --fault"),
         (["FAULT=0"], ".venv/bin/inflight demo"),
+        (["FAULT=flood"], ".venv/bin/inflight demo --fault flood"),
     ],
 )
 def test_make_demo_passes_its_variables_on(variables: list[str], command: str) -> None:

@@ -1,0 +1,49 @@
+"""What Inflight says of a path since a story began: the sentence that names the hop."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, replace
+from typing import Final
+
+from deploy.errors import Problem
+from deploy.why.ask import ask_exporter
+from deploy.why.choose import Known, choose
+from deploy.why.text import sentence
+
+_LOOK_SECONDS: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The sentence of a path, and whether it can still change."""
+
+    path: str
+    sentence: str
+    final: bool
+
+    @property
+    def text(self) -> str:
+        return f"{self.path}: {self.sentence} ({'final' if self.final else 'provisional'})"
+
+
+def wait_final(url: str, path: str, since_ns: int, seconds: float, stopping: threading.Event) -> Verdict:
+    """Return what the exporter says when it is final, or as it is when the time is over."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            found = verdict(ask_exporter(url, path), since_ns)
+        except Problem as problem:
+            found = Verdict(path, problem.message, final=False)
+        if found.final or time.monotonic() > deadline or stopping.wait(_LOOK_SECONDS):
+            return found
+
+
+def verdict(known: Known, since_ns: int) -> Verdict:
+    """Return what is said of the time since then; it is final when all its episodes are."""
+    rows = [row for row in known.rows if row["to_ns"] > since_ns]
+    chosen = choose(replace(known, rows=rows))
+    told = [row for row in (chosen.row, *chosen.also) if row is not None]
+    final = bool(told) and all(row["final"] and not row["open"] for row in told)
+    return Verdict(known.path, sentence(chosen), final)

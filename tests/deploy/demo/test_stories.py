@@ -1,0 +1,105 @@
+"""The stories of the demonstration: as data, the verdict that each ends with, and one told whole."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attribution_rows import episode, hop
+from made_rows import LENGTH, SECOND, START
+
+from collectors.contract.attribution_rows import AttributionRow
+from deploy.commands.demo import FAULTS
+from deploy.demo.stories import changed, stories, topology
+from deploy.demo.verdict import verdict
+from deploy.why.choose import Known
+
+BOUND_SECONDS = 500  # of a whole demonstration, on a machine that has much else to do
+
+
+def known(*rows: AttributionRow) -> Known:
+    return Known(path="east-west", now_ns=START + 60 * SECOND, rows=rows, window=None)
+
+
+def test_the_command_has_each_story() -> None:
+    """And without a name the router in the middle is killed."""
+    assert tuple(stories()) == FAULTS
+    assert FAULTS[0] == "killed"
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_story_is_a_network_that_can_be_run(name: str) -> None:
+    """Its parts, links and paths are there; what is done ends by itself, a while after the first results."""
+    story = stories()[name]
+    network = topology(story)
+    assert story.path in network.paths
+    (action,) = network.stories[name]
+    assert action.lasts is not None
+    assert action.after == 12 * SECOND
+    assert story.breaks_links == ("--" in action.what)
+
+
+def test_a_change_replaces_what_it_names_and_nothing_else() -> None:
+    value = {"paths": {"a": {"rate": "1/s", "to": ["B", "C"]}, "b": {}}, "name": "n"}
+    change = {"paths": {"a": {"to": "C", "credit": 2}}, "brokers": {"s": {}}}
+    assert changed(value, change) == {
+        "paths": {"a": {"rate": "1/s", "to": "C", "credit": 2}, "b": {}},
+        "name": "n",
+        "brokers": {"s": {}},
+    }
+    assert value["paths"] == {"a": {"rate": "1/s", "to": ["B", "C"]}, "b": {}}
+
+
+def test_the_verdict_is_of_the_time_since() -> None:
+    """What was missing before the story began is not told."""
+    before = episode(sentence="before")
+    after = episode(number=3, sentence="after", hops=[hop("B", 7, cause="gone")])
+    found = verdict(known(before, after), START + 2 * LENGTH)
+    assert found.sentence == "after"
+    assert found.final
+
+
+@pytest.mark.parametrize("fields", [{"open": True}, {"final": False}])
+def test_a_verdict_that_can_change_is_provisional(fields: dict[str, Any]) -> None:
+    found = verdict(known(episode(sentence="so far", **fields)), START)
+    assert found.text == "east-west: so far (provisional)"
+
+
+def test_of_a_second_episode_that_goes_on_the_verdict_is_provisional() -> None:
+    """The first one is told, and not as the last word."""
+    rows = episode(sentence="most"), episode(number=3, hops=[hop(said=1)], final=False, open=True)
+    assert not verdict(known(*rows), START).final
+
+
+def test_where_nothing_is_known_nothing_is_final() -> None:
+    assert not verdict(known(), START).final
+
+
+@pytest.mark.e2e
+def test_a_story_ends_with_the_hop(tmp_path: Path) -> None:
+    """A receiver's credit comes back late: its router is named, with no less than the ledgers say is lost."""
+    told = tmp_path / "told.json"
+    command = [sys.executable, "-m", "deploy", "demo", "--seconds", "10", "--fault", "flood"]
+    done = subprocess.run(
+        [*command, "--state", str(tmp_path / "state"), "--json", str(told)],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=BOUND_SECONDS,
+    )
+    assert done.returncode == 0, done.stdout[-2_000:] + done.stderr[-2_000:]
+    found = json.loads(told.read_text())
+    lost = found["paths"]["presettled"]["lost"]
+    assert lost > 0
+    assert found["unaccounted"] == 0
+    assert found["verdict"]["path"] == "presettled"
+    assert found["verdict"]["final"]
+    sentence = found["verdict"]["sentence"]
+    assert sentence.startswith(f"{lost:,} of ")
+    assert "dropped for want of credit" in sentence
+    assert sentence in " ".join(done.stdout.split())
+    assert "inflight why presettled http://" in " ".join(done.stdout.split())

@@ -39,7 +39,13 @@ Exact = dict[Key, int]  # lost there
 def losses(scene: Scene) -> Exact | None:
     """Return what each hop of the way lost of the episode, exactly; None where that cannot be told."""
     place = scene.place
-    if place.via is not None or place.multicast or not scene.span.sure or not scene.route.line:
+    if (
+        place.via is not None
+        or place.multicast
+        or not scene.span.sure
+        or scene.span.apart
+        or not scene.route.line
+    ):
         return None
     if not place.marking_ns:
         span = scene.span

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from collectors.contract.telemetry import Telemetry
+from streaming.attribution.clocks import Lateness
 from streaming.attribution.series import Asked, Series
 
 # Places in the values of a series. Sums that only rise in the collector's run: see collectors/broker/.
@@ -53,6 +54,7 @@ class BrokerHistory:
     told: dict[str, list[int]] = field(default_factory=dict)  # by entity: numbers of the last two polls
     gc_added_ms: int = 0  # collection pauses of its JVM, in the last poll's interval
     omitted: int = 0
+    lateness: Lateness = field(default_factory=Lateness)  # of its collector's clock
 
     def take(self, record: Telemetry) -> None:
         """Take in a record; raises ValueError where its rows cannot be read."""

@@ -15,6 +15,7 @@ from collectors.contract.path_telemetry import (
     check_link,
 )
 from collectors.contract.telemetry import Telemetry
+from streaming.attribution.clocks import Lateness
 from streaming.attribution.series import Asked, Series, Values
 from streaming.attribution.told_names import is_name
 
@@ -113,6 +114,7 @@ class RouterHistory:
     costs: dict[str, int] = field(default_factory=dict)
     restarts: list[list[int]] = field(default_factory=list)  # each between two times
     omitted: int = 0
+    lateness: Lateness = field(default_factory=Lateness)  # of its collector's clock
 
     def take(self, record: Telemetry) -> None:
         """Take in a record; raises ValueError where its rows cannot be read."""

@@ -29,7 +29,7 @@ class Network:
     )
 
     def take(self, topic: Topic, record: Telemetry, now_ns: int) -> None:
-        """Take in a record that came now; raises ValueError where its rows cannot be read, or there is no room."""
+        """Take in a record that came now; raises ValueError where it cannot be read, or there is no room."""
         self._ends = None
         if topic is BROKER:
             broker = self.brokers.get(record.target)

@@ -238,15 +238,15 @@ def _not_exact(scene: Scene, row: AttributionRow) -> str:
         return ""
     if not scene.route.stops:
         return "no router or broker on the way is known: nothing polls them"
-    if not scene.span.sure:
-        return "its address has other traffic, or a window's sums are in doubt"
-    if scene.span.apart:
-        return "clocks of its probes and of a collector are more than 1 s apart"
-    if row["open"]:
-        return "it goes on"
-    if any(window.unobserved for window in scene.span.path.windows.values()):
-        return "nobody watched for some of the messages"
-    return "no counter of its own stood still before and after"
+    unobserved = any(window.unobserved for window in scene.span.path.windows.values())
+    reasons = (
+        (not scene.span.sure, "its address has other traffic, or a window's sums are in doubt"),
+        (scene.span.apart, "clocks of its probes and of a collector are more than 1 s apart"),
+        (row["open"], "it goes on"),
+        (unobserved, "nobody watched for some of the messages"),
+        (True, "no counter of its own stood still before and after"),
+    )
+    return next(why for holds, why in reasons if holds)
 
 
 def _empty(name: str, path: PathWindows, episode: Episode, windows: dict[int, Window]) -> AttributionRow:

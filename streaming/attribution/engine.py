@@ -174,6 +174,7 @@ class Attribution:
         state = self._state
         before_ns = state.now_ns - KEEP_NS
         state.network.forget(before_ns)
+        self._judge.forget(state.now_ns - EPISODES_KEEP_NS)
         for name in list(state.paths):
             path = state.paths[name]
             path.windows.forget(before_ns)

@@ -97,6 +97,7 @@ def _counted(
         lower,
         upper,
         "counted",
+        likely=rise.outer,
         exact=rise.still and scene.span.sure and not link.held_at(rise.opened_ns),
         shared=not scene.span.sure,
         evidence=[_said(rise, tells.cause, f"on {router}'s link {_way(link)}")],

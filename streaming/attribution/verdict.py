@@ -157,6 +157,15 @@ class Judge:
                 del told[next(iter(told))]
         return weighed
 
+    def forget(self, before_ns: int) -> None:
+        """Forget what episodes that began before this time were told: no other one meets them any more."""
+        for hop in list(self._shared):
+            told = self._shared[hop]
+            while told and _began_ns(oldest := next(iter(told))) < before_ns:
+                del told[oldest]
+            if not told:
+                del self._shared[hop]
+
     def _final(self, scene: Scene, episode: Episode, now_ns: int) -> bool:
         """Return whether all polls that can say anything are in, or have been waited for."""
         if episode.open or not episode.starts:
@@ -192,8 +201,12 @@ class Judge:
 
 def _meets(told: str, name: str, episode: Episode) -> bool:
     """Return whether it is what another path was told of the same time."""
-    first_ns, _, path = told.partition(APART)
-    return path != name and abs(int(first_ns) - episode.first_ns) < GIVEN_UP_NS
+    path = told.partition(APART)[2]
+    return path != name and abs(_began_ns(told) - episode.first_ns) < GIVEN_UP_NS
+
+
+def _began_ns(told: str) -> int:
+    return int(told.partition(APART)[0])
 
 
 def _settle_ns(place: Place) -> int:

@@ -17,9 +17,10 @@ from streaming.attribution.mesh_history import APART
 from streaming.attribution.network import Network
 from streaming.attribution.path_windows import PathWindows, Window
 from streaming.attribution.places import Place
+from streaming.attribution.router_history import Link
 from streaming.attribution.routes import find_route
 from streaming.attribution.scene import Scene
-from streaming.attribution.sentence import sentence
+from streaming.attribution.sentence import OTHER_RECEIVER, sentence
 from streaming.attribution.span import Span
 from streaming.attribution.told_names import make_printable
 
@@ -251,8 +252,10 @@ def _not_exact(scene: Scene, row: AttributionRow) -> str:
         return ""
     if not scene.route.stops:
         return "no router or broker on the way is known: nothing polls them"
+    strangers = _strangers(scene)
     unobserved = any(window.unobserved for window in scene.span.path.windows.values())
     reasons = (
+        (bool(strangers), f"{OTHER_RECEIVER}{', '.join(strangers)}"),
         (not scene.span.sure, "its address has other traffic, or a window's sums are in doubt"),
         (scene.span.apart, "clocks of its probes and of a collector are more than 1 s apart"),
         (row["open"], "it goes on"),
@@ -260,6 +263,20 @@ def _not_exact(scene: Scene, row: AttributionRow) -> str:
         (True, "no counter of its own stood still before and after"),
     )
     return next(why for holds, why in reasons if holds)
+
+
+def _strangers(scene: Scene) -> list[str]:
+    """Return the routers at which a receiver that is not ours was attached: no counter tells what it took."""
+    place = scene.place
+    if place.via is not None or place.multicast:
+        return []
+    links = scene.network.ends(place.sent_to, "out")
+    return sorted({router for router, link in links if not link.own and _takes(link, scene.span)})[:8]
+
+
+def _takes(link: Link, span: Span) -> bool:
+    there = link.asked_ns >= span.from_ns and (not link.gone_ns or link.gone_ns > span.from_ns)
+    return there and link.deliveries > 0
 
 
 def _empty(name: str, path: PathWindows, episode: Episode, windows: dict[int, Window]) -> AttributionRow:

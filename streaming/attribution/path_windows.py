@@ -33,6 +33,7 @@ class Window:
     unsure: bool = False  # its sums are doubtful
     percentile: str = ""
     slow_ns: int = 0
+    sent_late_ns: int = 0  # of that: from when it was due until it was sent
     slow: bool = False  # by what was normal when it came
 
     @property
@@ -121,6 +122,7 @@ class PathWindows:
 
 def _window(row: WindowRow) -> Window:
     percentile, slow_ns = _slow_of(row["response"]["percentiles"] if row["response"] else {})
+    service = row["service"]["percentiles"] if row["service"] else {}
     return Window(
         revision=row["revision"],
         sent=row["sent"],
@@ -133,6 +135,7 @@ def _window(row: WindowRow) -> Window:
         unsure=bool(row["foreign"] or DOUBTFUL.intersection(row["flags"])),
         percentile=percentile,
         slow_ns=slow_ns,
+        sent_late_ns=max(0, slow_ns - _slow_of(service)[1]) if percentile in service else 0,
     )
 
 

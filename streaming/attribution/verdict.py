@@ -67,7 +67,7 @@ class Judge:
         windows = {start: path.windows[start] for start in episode.starts if start in path.windows}
         row = _empty(name, path, episode, windows)
         if episode.kind == "slow":
-            return self._slow(row, path, episode)
+            return self._slow(row, path, place, episode)
         suspect = path.suspect if episode.open and not episode.merged_into else 0
         if episode.suspected_ns or (episode.open and episode.starts):
             row["suspect"] = suspect
@@ -111,13 +111,18 @@ class Judge:
         row["sentence"] = sentence(row)
         return row
 
-    def _slow(self, row: AttributionRow, path: PathWindows, episode: Episode) -> AttributionRow:
+    def _slow(self, row: AttributionRow, path: PathWindows, place: Place, episode: Episode) -> AttributionRow:
         windows = [path.windows[start] for start in episode.starts if start in path.windows]
         if windows:
             slowest = max(windows, key=lambda window: window.slow_ns)
             normal_ns, now_ns = episode.normal_ns, slowest.slow_ns
             row["slow"] = {"percentile": slowest.percentile, "normal_ns": normal_ns, "now_ns": now_ns}
-            row["hops"] = waiting.slow_hops(episode, max(0, now_ns - normal_ns))
+            excess_ns = max(0, now_ns - normal_ns)
+            route = find_route(self._network, path, place, episode.starts[0] - 4 * path.window_ns)
+            late = waiting.sent_late(slowest, route.sources, excess_ns)
+            row["hops"] = sorted(
+                [*late, *waiting.slow_hops(episode, excess_ns)], key=lambda hop: -hop["delay_ns"]
+            )[:MOST_HOPS]
         row["final"] = episode.final = not episode.open
         self._name_events(row, row["path"])
         row["sentence"] = sentence(row)

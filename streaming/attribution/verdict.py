@@ -264,7 +264,10 @@ def _not_exact(scene: Scene, row: AttributionRow) -> str:
     reasons = (
         (bool(strangers), f"{OTHER_RECEIVER}{', '.join(strangers)}"),
         (not scene.span.sure, "its address has other traffic, or a window's sums are in doubt"),
-        (scene.span.apart, "clocks of its probes and of a collector are more than 1 s apart"),
+        (
+            scene.span.apart,
+            "clocks of its probes and of a collector are more than 1 s apart, or what they tell came late",
+        ),
         (row["open"], "it goes on"),
         (unobserved, "nobody watched for some of the messages"),
         (True, "no counter of its own stood still before and after"),

@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 from collectors.contract.attribution_rows import MOST_HOPS, AttributionRow, Hop, Sum
 from collectors.contract.events import Event
 from streaming.attribution import blocks, losses, passages, waiting
-from streaming.attribution.bounds import Weighed, weigh
+from streaming.attribution.bounds import Weighed, joined, weigh
 from streaming.attribution.candidate import Candidate
 from streaming.attribution.causes import EXPIRY_SCAN_NS, Missing
 from streaming.attribution.episodes import Episode
@@ -80,19 +80,19 @@ class Judge:
         scene.lost_detached = sum(window.lost_detached for window in windows.values())
         scene.branch = frozenset(path.receiver_peers) if place.multicast else frozenset()
         hops: list[Hop] = []
-        exact = blocks.losses(scene) if windows else None
+        rests = blocks.losses(scene) if windows else None
         for of in _SUMS:
             if not row[of]:
                 continue
-            found = losses.candidates(scene, of)
-            if exact is not None:
-                found = blocks.sharpened(found, exact, of)
+            found = joined(losses.candidates(scene, of))
+            if rests is not None and rests.missing <= row[of]:
+                found = blocks.sharpened(found, rests, of, row[of])
             weighed = self._apart(name, episode, weigh(found, row[of]))
             hops += [_hop(one) for one in weighed]
             row[f"unexplained_{of}"] = row[of] - sum(one.said for one in weighed)  # type: ignore[literal-required]
         if row["suspect"]:
             late = waiting.candidates(scene)
-            told = [_hop(one) for one in weigh(late, row["suspect"])]
+            told = [_hop(one) for one in weigh(joined(late), row["suspect"])]
             if row["suspect"] >= episode.suspects and told:
                 episode.suspects, episode.late = row["suspect"], [dict(hop) for hop in told]
             hops += told

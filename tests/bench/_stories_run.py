@@ -35,6 +35,7 @@ _BEFORE_SECONDS: Final = 10.0  # of quiet, in which polls see how things are
 _FINAL_SECONDS: Final = 150.0  # after the end of the fault, at the most
 _SETTLED_SECONDS: Final = 20.0  # at the least: windows become final, and episodes close
 _START_SECONDS: Final = 180.0
+_AFTER_SECONDS: Final = 8.0  # in which a network finds its ways again
 _READS: Final = 30
 Row = dict[str, Any]
 Counts = dict[str, int]
@@ -49,9 +50,14 @@ class Told:
     exact_seconds: float | None = None
     final_seconds: float | None = None
 
-    def take(self, rows: list[Row], began_ns: int, now_seconds: float) -> None:
-        """Take what the exporter knows at a time since the fault began."""
-        self.rows = {(row["kind"], row["episode_ns"]): row for row in rows if row["to_ns"] > began_ns}
+    def take(self, rows: list[Row], span_ns: tuple[int, int], now_seconds: float) -> None:
+        """Take what the exporter knows, so long after the fault began: episodes of its time."""
+        from_ns, to_ns = span_ns
+        self.rows = {
+            (row["kind"], row["episode_ns"]): row
+            for row in rows
+            if row["to_ns"] > from_ns and row["from_ns"] < to_ns
+        }
         there = self.standing()
         if self.first_seconds is None and any(row["hops"] for row in there):
             self.first_seconds = now_seconds
@@ -126,11 +132,12 @@ def _play(fault: Fault, lab: Lab, shown: str, probe: str, quiet_seconds: float) 
     playing = Worker("fault", partial(_break, lab), again=False)
     playing.start()
     over_seconds = fault.lasts_seconds or quiet_seconds
+    span_ns = began_ns, began_ns + round((over_seconds + _AFTER_SECONDS) * 1e9)
     while True:
         time.sleep(_LOOK_SECONDS)
         now = time.monotonic() - began
         for path, one in told.items():
-            one.take(_rows(shown, path), began_ns, now)
+            one.take(_rows(shown, path), span_ns, now)
         final = all(one.final_seconds is not None or not one.rows for one in told.values())
         is_told = bool(told["told"].rows) or not fault.do
         settled = final and is_told and now > over_seconds + _SETTLED_SECONDS

@@ -145,6 +145,8 @@ def check(row: Any) -> AttributionRow:
         said = sum(hop["said"] for hop in row["hops"] if hop["of"] == of)
         if said + row[f"unexplained_{of}"] != row[of]:
             raise ValueError(f"what is explained of {of} and what is not do not add up")
+    if row["from_ns"] > row["to_ns"]:
+        raise ValueError("the row ends before it begins")
     if any(not hop["lower"] <= hop["said"] <= hop["upper"] for hop in row["hops"]):
         raise ValueError("what is said of a hop is not within its bounds")
     return cast("AttributionRow", row)

@@ -84,7 +84,7 @@ def _of_colour(scene: Scene, colour: int) -> Exact | None:
 
 def _of_block(scene: Scene, block: _Block, sent: list[tuple[int, int]]) -> Exact | None:
     windows = _windows(scene, sent)
-    if windows is None:
+    if windows is None or _ends_changed(scene, block):
         return None
     rises: dict[str, Values] = {}
     for router in scene.route.stops:
@@ -98,6 +98,18 @@ def _of_block(scene: Scene, block: _Block, sent: list[tuple[int, int]]) -> Exact
     if found is None or any(count < 0 for count in found.values()) or sum(found.values()) != missing:
         return None
     return {hop: count for hop, count in found.items() if count}
+
+
+def _ends_changed(scene: Scene, block: _Block) -> bool:
+    """Return whether an end came or went: addresses were then removed, and made anew under the same key."""
+    links = [
+        link
+        for direction in ("in", "out")
+        for _, link in scene.network.ends((block.address,), direction)
+        for at_ns in (link.born_ns, link.gone_ns)
+        if block.from_ns <= at_ns <= block.close_ns
+    ]
+    return bool(links)
 
 
 def _windows(scene: Scene, sent: list[tuple[int, int]]) -> list[Window] | None:

@@ -35,7 +35,7 @@ def weigh(candidates: list[Candidate], missing: int) -> list[Weighed]:
     """
     found = [
         Weighed(one, min(one.lower, missing), missing if one.upper is None else min(one.upper, missing), 0)
-        for one in candidates
+        for one in _joined(candidates)
     ]
     found = [one for one in found if one.upper > 0]
     proven = sum(one.lower for one in found)
@@ -57,3 +57,13 @@ def weigh(candidates: list[Candidate], missing: int) -> list[Weighed]:
         (one for one in found if one.upper > 0),
         key=lambda one: (-one.said, ORDER[one.candidate.how], -one.candidate.weight, -one.upper),
     )
+
+
+def _joined(candidates: list[Candidate]) -> list[Candidate]:
+    """Return one candidate for each hop and cause."""
+    found: dict[tuple[str, str], Candidate] = {}
+    for one in candidates:
+        known = found.setdefault((one.hop, one.cause), one)
+        if known is not one:
+            known.join(one)
+    return list(found.values())

@@ -32,6 +32,17 @@ class Candidate:
     weight: int = 0  # of several that are known alike, the larger goes first
     evidence: list[str] = field(default_factory=list)
 
+    def join(self, other: Candidate) -> None:
+        """Take in another one of the same hop and cause, as of another link there."""
+        likely = [one.upper if one.likely is None else one.likely for one in (self, other)]
+        self.lower += other.lower
+        self.upper = None if self.upper is None or other.upper is None else self.upper + other.upper
+        self.likely = None if None in likely else sum(one or 0 for one in likely)
+        self.how = min(self.how, other.how, key=lambda how: ORDER[how])
+        self.exact, self.shared = self.exact and other.exact, self.shared or other.shared
+        self.weight = max(self.weight, other.weight)
+        self.evidence += [text for text in other.evidence if text not in self.evidence]
+
     @property
     def hop(self) -> str:
         return hop_text(self.kind, self.at, self.to)

@@ -134,7 +134,7 @@ class Attribution:
             bad = (start for start, window in windows.windows.items() if window.missing)
             path.episodes = regroup(path.episodes, "loss", bad, windows, ended=silent)
         path.episodes = self._slowness.group(
-            path.episodes, windows, place, changed=path.changed, ended=silent and open_before
+            path.episodes, windows, place, now_ns=now_ns, changed=path.changed, ended=silent and open_before
         )
         path.changed = False
         self._suspect(path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from collectors.contract.attribution_rows import Kind
 from streaming.attribution.path_windows import PathWindows
@@ -31,6 +31,8 @@ class Episode:
         default_factory=dict
     )  # of a slow one: the longest, and why, by hop
     normal_ns: int = 0
+    suspects: int = 0  # the most that were missing for longer than usual
+    late: list[dict[str, Any]] = field(default_factory=list)  # where these were, as hops of a row
     changed: bool = True
 
 

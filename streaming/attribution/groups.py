@@ -16,6 +16,8 @@ from streaming.attribution.places import Place, groups_of
 
 MAX_STRANGERS: Final = 256  # groups that no path of the config is in: names made up must not fill the memory
 FORGET_NS: Final = 24 * 3_600 * 10**9  # such a group, after so long without a record
+# From turn to turn, also within a batch: what is fed is taken for as old as the last one.
+LONGEST_NS: Final = 30 * 10**9
 _NEWEST: Final = struct.Struct("<q")
 
 Make = Callable[[Mapping[str, Place], bytes | None], Attribution]
@@ -45,6 +47,8 @@ class Groups:
         self._groups: dict[str, Attribution] = {}
         self._newest_ns: dict[str, int] = {}
         self._touched: set[str] = set()
+        self._turned_ns: dict[str, int] = {}
+        self._rows: list[AttributionRow] = []
         self._begun_anew: list[BegunAnew] = []
         for group in sorted(self._configured):
             self._begin(group)
@@ -72,14 +76,11 @@ class Groups:
 
     def turn(self) -> list[AttributionRow]:
         """Returns the new rows of all groups that something came for since the last turn."""
-        found: list[AttributionRow] = []
         for group in sorted(self._touched):
-            try:
-                found += self._groups[group].turn(self._newest_ns[group])
-            except Exception as error:  # noqa: BLE001 -- one group's failure is not the others'
-                self._lost(group, f"its turn failed: {_told(error)}")
+            self._turn(group)
         self._touched.clear()
         self._forget()
+        found, self._rows = self._rows, []
         return found
 
     def begun_anew(self) -> list[BegunAnew]:
@@ -107,7 +108,7 @@ class Groups:
         except Exception as error:  # noqa: BLE001 -- whatever is wrong with it, the next start would fail, too
             self._lost(group, f"its state cannot be read: {_told(error)}")
         else:
-            self._newest_ns[group] = newest_ns
+            self._newest_ns[group] = self._turned_ns[group] = newest_ns
 
     def begin_anew(self, why: str) -> None:
         """Forget what all groups know."""
@@ -125,7 +126,16 @@ class Groups:
             self._begin(group)
         self._touched.add(group)
         self._newest_ns[group] = max(self._newest_ns[group], at_ns)
+        if at_ns - self._turned_ns.setdefault(group, at_ns) > LONGEST_NS:
+            self._turn(group)
         return self._groups[group]
+
+    def _turn(self, group: str) -> None:
+        self._turned_ns[group] = self._newest_ns[group]
+        try:
+            self._rows += self._groups[group].turn(self._newest_ns[group])
+        except Exception as error:  # noqa: BLE001 -- one group's failure is not the others'
+            self._lost(group, f"its turn failed: {_told(error)}")
 
     def _begin(self, group: str, state: bytes | None = None) -> None:
         places = {name: place for name, place in self._places.items() if place.group == group}
@@ -141,6 +151,7 @@ class Groups:
         old = {group for group, at_ns in self._newest_ns.items() if newest_ns - at_ns > FORGET_NS}
         for group in old - self._configured:
             del self._groups[group], self._newest_ns[group]
+            self._turned_ns.pop(group, None)
 
 
 def _told(error: Exception) -> str:

@@ -17,8 +17,10 @@ from streaming.attribution.series import Rise, Series
 def candidates(scene: Scene, of: Missing) -> list[Candidate]:
     """Return all hops that may explain a part of this sum, not weighed yet."""
     gone = list(absences.candidates(scene, of))
-    made = [*_made_at_sources(scene, of), *_between_routers(scene, of)]
-    found = [*_end_links(scene, of), *_queue(scene, of)]
+    # Routers lose only what is presettled; what is not, they give back.
+    links = of == "refused" or scene.span.path.presettled
+    made = [*_made_at_sources(scene, of), *_between_routers(scene, of)] if links else []
+    found = [*(_end_links(scene, of) if links else ()), *_queue(scene, of)]
     made += [one for one in found if one.kind == "router"]
     found = [one for one in found if one.kind != "router"]
     cut = max((one for one in gone if one.how == "absent"), key=lambda one: one.weight, default=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -53,6 +54,10 @@ class PathWindows:
     judged_ns: int = 0  # windows until then were held against what is normal
     heard_ns: int = 0
     live_at_ns: int = 0
+    live_slow_ns: int = 0  # of the newest window, until now
+    waits: list[tuple[int, dict[str, tuple[str, int]]]] = field(
+        default_factory=list
+    )  # when, where and how long
     suspect: int = 0
     oldest_pending_ns: int = 0
     sender_peers: list[str] = field(default_factory=list)
@@ -83,6 +88,7 @@ class PathWindows:
         self.live_at_ns = row["at_ns"]
         self.heard_ns = max(self.heard_ns, now_ns)
         self.suspect = row["suspect"]
+        self.live_slow_ns = _slow_of(row["response"])[1]
         self.oldest_pending_ns = row["oldest_pending_ns"] or 0
         if not self.window_ns:
             self.window_ns = row["window_ns"]
@@ -111,9 +117,7 @@ class PathWindows:
 
 
 def _window(row: WindowRow) -> Window:
-    response = row["response"]
-    given = response["percentiles"] if response else {}
-    percentile = next((name for name in PERCENTILES if name in given), "")
+    percentile, slow_ns = _slow_of(row["response"]["percentiles"] if row["response"] else {})
     return Window(
         revision=row["revision"],
         sent=row["sent"],
@@ -125,5 +129,11 @@ def _window(row: WindowRow) -> Window:
         beside=row["received_though_refused"] + row["duplicate"] + row["unexpected"],
         unsure=bool(row["foreign"] or DOUBTFUL.intersection(row["flags"])),
         percentile=percentile,
-        slow_ns=given.get(percentile, 0),
+        slow_ns=slow_ns,
     )
+
+
+def _slow_of(given: Mapping[str, int]) -> tuple[str, int]:
+    """Return the percentile that tells whether a window is slow, and its value."""
+    percentile = next((name for name in PERCENTILES if name in given), "")
+    return percentile, given.get(percentile, 0)

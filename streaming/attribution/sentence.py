@@ -20,7 +20,8 @@ def sentence(row: AttributionRow) -> str:
         return _slow(row)
     missing = row["lost"] + row["refused"]
     if not missing and not row["suspect"]:
-        return f"nothing is missing any more {_when(row)}"
+        late = _named(row["hops"], "late", 0)
+        return f"nothing is missing {_when(row)}" + (f", but late: {late}" if late else "")
     if not missing:
         named = _named(row["hops"], "late", row["suspect"])
         named = named or "where is not known yet"

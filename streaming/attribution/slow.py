@@ -13,6 +13,7 @@ from streaming.attribution.scene import RECEIVER
 
 TIMES: Final = 3  # what is normal
 LEAST_NS: Final = 10_000_000  # above it; an objective's bound may be nearer
+MOST_WAITS: Final = 64
 _MS_NS: Final = 1_000_000
 
 
@@ -23,7 +24,14 @@ class Slowness:
         self._network = network
 
     def group(
-        self, episodes: list[Episode], path: PathWindows, place: Place, *, changed: bool, ended: bool
+        self,
+        episodes: list[Episode],
+        path: PathWindows,
+        place: Place,
+        *,
+        now_ns: int,
+        changed: bool,
+        ended: bool,
     ) -> list[Episode]:
         """Return the episodes with the slow ones as they are now; those that are open look for where."""
         normal_ns = path.normal.median_ns() or 0
@@ -31,14 +39,20 @@ class Slowness:
             self._judge(episodes, path, _bound_ns(normal_ns, place))
             slow = [start for start, window in path.windows.items() if window.slow]
             episodes = regroup(episodes, "slow", slow, path, ended=ended)
+        self._look(path, place, _bound_ns(normal_ns, place), now_ns)
         for episode in episodes:
-            if episode.kind == "slow":
+            if episode.kind == "slow" and episode.starts:
                 episode.normal_ns = episode.normal_ns or normal_ns
-                if episode.open:
-                    for hop, (delay_ns, text) in self._delays(path, place).items():
-                        if delay_ns >= episode.delays.get(hop, ("", 0))[1]:
-                            episode.delays[hop] = (text, delay_ns)
+                _longest(episode, path, place)
         return episodes
+
+    def _look(self, path: PathWindows, place: Place, bound_ns: int, now_ns: int) -> None:
+        """Note where messages wait while they are late: once their windows are final they wait no more."""
+        if path.suspect or (bound_ns and path.live_slow_ns > bound_ns):
+            found = {hop: (text, delay_ns) for hop, (delay_ns, text) in self._delays(path, place).items()}
+            if found:
+                path.waits.append((now_ns, found))
+                del path.waits[:-MOST_WAITS]
 
     def _judge(self, episodes: list[Episode], path: PathWindows, bound_ns: int) -> None:
         """Hold new windows against what is normal, and add those to it that are.
@@ -114,3 +128,12 @@ def _bound_ns(normal_ns: int, place: Place) -> int:
     bounds = [max(TIMES * normal_ns, normal_ns + LEAST_NS)] if normal_ns else []
     bounds += [place.slow_ns] if place.slow_ns else []
     return min(bounds, default=0)
+
+
+def _longest(episode: Episode, path: PathWindows, place: Place) -> None:
+    """Give an episode the longest delay of each hop that was seen in its time."""
+    from_ns, to_ns = episode.starts[0], episode.starts[-1] + path.window_ns + place.settle_ns
+    for at_ns, found in path.waits:
+        for hop, (text, delay_ns) in found.items() if from_ns <= at_ns <= to_ns else ():
+            if delay_ns >= episode.delays.get(hop, ("", 0))[1]:
+                episode.delays[hop] = (text, delay_ns)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from collectors.contract.attribution_rows import MOST_HOPS, AttributionRow, Hop, Sum
 from collectors.contract.events import Event
@@ -66,8 +66,9 @@ class Judge:
         if episode.suspected_ns or (episode.open and episode.starts):
             row["suspect"] = suspect
         if episode.merged_into or (not windows and not row["suspect"]):
-            episode.final = not episode.open
-            row["final"] = episode.final
+            if episode.late and not episode.merged_into:
+                row["hops"] = cast("list[Hop]", episode.late)
+            row["final"] = episode.final = not episode.open
             row["sentence"] = sentence(row)
             return row
         starts = sorted(windows) or [episode.first_ns]
@@ -91,7 +92,10 @@ class Judge:
             row[f"unexplained_{of}"] = row[of] - sum(one.said for one in weighed)  # type: ignore[literal-required]
         if row["suspect"]:
             late = waiting.candidates(scene)
-            hops += [_hop(one) for one in weigh(late, row["suspect"])]
+            told = [_hop(one) for one in weigh(late, row["suspect"])]
+            if row["suspect"] >= episode.suspects and told:
+                episode.suspects, episode.late = row["suspect"], [dict(hop) for hop in told]
+            hops += told
         row["hops"] = hops[:MOST_HOPS]
         row["route"] = passages.table(scene, row["hops"])
         row["final"] = episode.final = self._final(scene, episode, now_ns)

@@ -1,4 +1,4 @@
-"""What naming hops costs: the core alone with 20 minutes of polls, and the job with it and without it.
+"""What naming hops costs: the core alone with 20 minutes of polls, its query alone, the job with and without.
 
 python tests/bench/attribution.py --quick is a small run, --only PART … runs some.
 """
@@ -19,11 +19,14 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent.parent.parent))
 
 import _attribution_load as load
+import _lanes
 import _streaming_live as live
+from _job_processes import cpu_seconds
 from _streaming_contestants import HEAP
 from _streaming_feed import Feed
 from rich.console import Console
 from rich.table import Table
+from spark_job import RULES
 
 from collectors.contract.records import SECOND_NS
 from deploy.embedded.programs.kafka import Kafka
@@ -35,11 +38,12 @@ from streaming.spark import job
 from streaming.spark.attribution_processor import LOG_BATCHES
 from streaming.spark.attribution_query import attribution_query
 from streaming.spark.query import Query
-from streaming.spark.settings import JobSettings
+from streaming.spark.settings import JobSettings, KafkaAccess
 
-PARTS = ("core", "job")
+PARTS = ("core", "query", "job")
 PATHS, RATE = 200, 1_000
 TRIGGER = 5  # seconds
+WARM_SECONDS = 30
 CORE_SECONDS = 1_200  # as long as polls are kept
 LOST_EVERY = 20  # of the windows one has lost something
 RESULT = Path(__file__).parents[2] / ".inflight" / "bench" / "attribution.json"
@@ -57,8 +61,13 @@ def main() -> None:
     figures: Figures = {"paths": PATHS, "rate": RATE, "routers": load.ROUTERS}
     if "core" in told.only:
         figures |= core(60 if told.quick else CORE_SECONDS)
-    if "job" in told.only:
-        figures |= in_the_job(30 if told.quick else 75)
+    if {"query", "job"} & set(told.only):
+        with tempfile.TemporaryDirectory() as folder, Supervisor(Path(folder) / "stack") as supervisor:
+            kafka = Kafka(supervisor).start()
+            if "query" in told.only:
+                figures |= alone(kafka, Path(folder), 20 if told.quick else 90)
+            if "job" in told.only:
+                figures |= in_the_job(kafka, Path(folder), 30 if told.quick else 75)
     _tell(figures)
 
 
@@ -108,19 +117,56 @@ def _batch(first: int, start: int) -> list[Record]:
     return [record._replace(offset=number) for number, record in enumerate(found)]
 
 
-def in_the_job(seconds: int) -> Figures:
+def alone(kafka: Kafka, folder: Path, seconds: int) -> Figures:
+    """The cores of a session that runs nothing else, its own upkeep with it; windows are made by hand.
+
+    It says what the query costs also where the machine is too small, or too busy, for the whole job.
+    """
+    kafka.make_topics("alone")
+    settings = JobSettings(
+        kafka=KafkaAccess(servers=(kafka.bootstrap,)),
+        prefix="alone",
+        checkpoint=str(folder / "alone"),
+        default_rules=RULES,
+        places=load.places(PATHS),
+    )
+    stop = threading.Event()
+    teller = threading.Thread(target=_tell_all, args=(kafka.bootstrap, "alone", stop), daemon=True)
+    spark = job.session(artifacts.ensure().jars("spark"), local_heap=HEAP)
+    try:
+        spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", "1000")
+        query = attribution_query(settings).start(spark, settings)
+        teller.start()
+        time.sleep(WARM_SECONDS)
+        began, before = time.monotonic(), cpu_seconds()
+        time.sleep(seconds)
+        spent = {name: now - before[name] for name, now in cpu_seconds().items()}
+        took = time.monotonic() - began
+        batches = _lanes.batches(query)[-int(seconds / TRIGGER) :]
+        query.stop()
+    finally:
+        stop.set()
+        teller.join()
+        spark.stop()
+    return {
+        "query_cores": sum(spent.values()) / took,
+        **{f"query_{name}_cores": value / took for name, value in spent.items()},
+        "query_batch_seconds": sum(batch.seconds for batch in batches) / len(batches),
+        "query_records_a_second": sum(batch.records for batch in batches) / TRIGGER / len(batches),
+    }
+
+
+def in_the_job(kafka: Kafka, folder: Path, seconds: int) -> Figures:
     """The cores of the job under the same load: without, with, and without again; the machine changes."""
     figures: Figures = {}
-    with tempfile.TemporaryDirectory() as folder, Supervisor(Path(folder) / "stack") as supervisor:
-        kafka = Kafka(supervisor).start()
-        for name, within in (("without", False), ("with", True), ("without_again", False)):
-            _say(f"the job, {name.replace('_', ' ')}")
-            found = _measure(kafka, Path(folder), name, seconds, within=within)
-            figures |= {f"job_{name}_{key}": value for key, value in found.items()}
-            _say(", ".join(f"{key} {value:.3g}" for key, value in found.items()))
-    alone = (figures["job_without_cores_used"] + figures["job_without_again_cores_used"]) / 2
-    figures["attribution_cores"] = figures["job_with_cores_used"] - alone
-    figures["attribution_bound_cores"] = max(0.2, alone / 4)
+    for name, within in (("without", False), ("with", True), ("without_again", False)):
+        _say(f"the job, {name.replace('_', ' ')}")
+        found = _measure(kafka, folder, name, seconds, within=within)
+        figures |= {f"job_{name}_{key}": value for key, value in found.items()}
+        _say(", ".join(f"{key} {value:.3g}" for key, value in found.items()))
+    without = (figures["job_without_cores_used"] + figures["job_without_again_cores_used"]) / 2
+    figures["attribution_cores"] = figures["job_with_cores_used"] - without
+    figures["attribution_bound_cores"] = max(0.2, without / 4)
     return figures
 
 
@@ -142,6 +188,25 @@ def _measure(kafka: Kafka, folder: Path, name: str, seconds: int, *, within: boo
         stop.set()
         teller.join()
         spark.stop()
+
+
+def _tell_all(bootstrap: str, prefix: str, stop: threading.Event) -> None:
+    """Write what the job would read of the collectors, and of itself."""
+    polls = threading.Thread(target=_tell_polls, args=(bootstrap, prefix, stop), daemon=True)
+    polls.start()
+    feed, start, second = Feed(bootstrap), int(time.time()), 0
+    while not stop.wait(max(0.0, start + second - time.time())):
+        for number in range(PATHS):
+            told = [load.live_record(number, second, start)]
+            if (second + number) % TRIGGER == 0:
+                lost = int((number + second // TRIGGER) % LOST_EVERY == 0)
+                window_start = (start + second) // TRIGGER * TRIGGER - 3 * TRIGGER
+                told.append(load.window_record(number, window_start, lost))
+            for topic, key, value in told:
+                feed.send(topic.name(prefix), key, value)
+        feed.flush()
+        second += 1
+    polls.join()
 
 
 def _tell_polls(bootstrap: str, prefix: str, stop: threading.Event) -> None:

@@ -89,6 +89,7 @@ def test_a_loop_that_cannot_go_on_ends_the_process(config: Path, command: str) -
         ("run", "collectors.router.collector:MeshCollector.run", "collect-prod"),
         ("run", "collectors.kafka.in_process_sink:InProcessSink._run", "records"),
         ("run", "deploy.parts.in_process:InProcessAccounting._show_live", "live"),
+        ("run", "deploy.parts.in_process_hops:InProcessHops._work", "hops"),
         ("export", "streaming.exporter.consumer:Consumer.run", "kafka"),
         pytest.param("stream", "streaming.spark.job:keep_compact", "compaction", marks=pytest.mark.e2e),
     ],

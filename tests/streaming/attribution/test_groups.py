@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import made_rows
 import pytest
-from counting_attribution import NEWER, NOW, Watched, event, poll
+from counting_attribution import NEWER, NOW, PLACES, CountingAttribution, Watched, event, poll
 
+from collectors.contract.attribution_rows import AttributionRow
 from collectors.contract.topics import ROUTER
 from streaming.attribution import groups
-from streaming.attribution.groups import FORGET_NS, FullError
+from streaming.attribution.groups import FORGET_NS, FullError, Groups
 
 
 def test_meshes_that_a_path_connects_are_one_group() -> None:
@@ -64,6 +65,22 @@ def test_a_turn_is_given_to_those_that_something_came_for() -> None:
     found.feed_poll(ROUTER, poll("north"), NOW + 9)
     assert [(row["path"], row["made_ns"], row["lost"]) for row in found.turn()] == [("one", NOW + 5, 2)]
     assert found.turn() == []
+
+
+def test_time_goes_on_within_a_batch() -> None:
+    """After a pause, or while much is read at once, what comes is not taken for as old as the last turn."""
+    turns: list[tuple[int, int]] = []
+
+    class Timed(CountingAttribution):
+        def turn(self, now_ns: int) -> list[AttributionRow]:
+            turns.append(((now_ns - NOW) // made_rows.SECOND, len(self.known["fed"])))
+            return super().turn(now_ns)
+
+    found = Groups({"one": PLACES["one"]}, Timed)
+    for second in (0, 20, 40, 60, 600):
+        found.feed_window(made_rows.window("one", mesh="east", lost=1), NOW + second * made_rows.SECOND)
+    assert len(found.turn()) == 5
+    assert turns == [(40, 2), (600, 4), (600, 5)]
 
 
 def test_a_group_that_fails_begins_anew() -> None:

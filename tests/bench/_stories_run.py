@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import statistics
 import sys
 import threading
 import time
@@ -37,6 +36,7 @@ _SETTLED_SECONDS: Final = 20.0  # at the least: windows become final, and episod
 _START_SECONDS: Final = 180.0
 _AFTER_SECONDS: Final = 8.0  # in which a network finds its ways again
 _READS: Final = 30
+_READ_SECONDS: Final = 0.1
 Row = dict[str, Any]
 Counts = dict[str, int]
 
@@ -146,7 +146,9 @@ def _play(fault: Fault, lab: Lab, shown: str, probe: str, quiet_seconds: float) 
     if playing.problem is not None:
         raise RuntimeError(f"{fault.says}: {playing.problem}")
     after = _counted(fault, lab)
-    return Played(told, _ends(probe), {name: count - before.get(name, 0) for name, count in after.items()})
+    return Played(
+        told, _ends(fault, probe), {name: count - before.get(name, 0) for name, count in after.items()}
+    )
 
 
 def _break(lab: Lab) -> None:
@@ -193,17 +195,20 @@ def _counted(fault: Fault, lab: Lab) -> Counts:
     return found
 
 
-def _ends(url: str) -> dict[str, Counts]:
-    """Return sums of each path's ends: what most reads agree on, as a message may be under way in one."""
+def _ends(fault: Fault, url: str) -> dict[str, Counts]:
+    """Return sums of each path's ends, of many reads that in which no message was under way.
+
+    A presettled one counts as sent before it counts as received, any other the other way round.
+    """
     reads = []
     for _ in range(_READS):
         reads.append({path: truth.missing(counts) for path, counts in truth.ends(url).items()})
-        time.sleep(0.1)
-    return {
-        path: {name: statistics.mode(read[path][name] for read in reads) for name in ("refused", "lost")}
-        | {"sent": reads[-1][path]["sent"]}
-        for path in reads[-1]
-    }
+        time.sleep(_READ_SECONDS)
+    found = {}
+    for path, last in reads[-1].items():
+        best = min if fault.paths[path].get("presettled") else max
+        found[path] = {**last, "lost": best(read[path]["lost"] for read in reads)}
+    return found
 
 
 def _say(text: str) -> None:

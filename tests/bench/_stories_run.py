@@ -126,7 +126,7 @@ def _is_ready(url: str) -> bool:
 def _play(fault: Fault, lab: Lab, shown: str, probe: str, quiet_seconds: float) -> Played:
     _wait_for_windows(fault, shown)
     time.sleep(_BEFORE_SECONDS)
-    before = _counted(fault, lab)
+    before, ends_before = _counted(fault, lab), _ends(fault, probe)
     told = {path: Told() for path in fault.paths}
     began, began_ns = time.monotonic(), time.time_ns()
     playing = Worker("fault", partial(_break, lab), again=False)
@@ -145,10 +145,14 @@ def _play(fault: Fault, lab: Lab, shown: str, probe: str, quiet_seconds: float) 
             break
     if playing.problem is not None:
         raise RuntimeError(f"{fault.says}: {playing.problem}")
-    after = _counted(fault, lab)
+    after, ends_after = _counted(fault, lab), _ends(fault, probe)
     return Played(
-        told, _ends(fault, probe), {name: count - before.get(name, 0) for name, count in after.items()}
+        told, {path: _less(ends_after[path], ends_before[path]) for path in ends_after}, _less(after, before)
     )
+
+
+def _less(after: Counts, before: Counts) -> Counts:
+    return {name: count - before.get(name, 0) for name, count in after.items()}
 
 
 def _break(lab: Lab) -> None:
@@ -188,7 +192,7 @@ def _counted(fault: Fault, lab: Lab) -> Counts:
     address = fault.paths["told"]["address"]
     found: Counts = {}
     for router in lab.routers.values():
-        for name, count in truth.of_links(truth.links(router.url), address).items():
+        for name, count in truth.of_links(truth.links(router.url, router.flavour.prefix), address).items():
             found[name] = found.get(name, 0) + count
     for broker in lab.brokers.values():
         found |= truth.queue(broker, address)

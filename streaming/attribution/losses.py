@@ -77,7 +77,8 @@ def _counted(
     rise, within = _rises(scene, link.series, tells.counter)
     lower = scene.span.lower(rise, within, tells.of)
     # What waits when the last poll asks may be dropped later: seen up to 249 at a time.
-    upper = None if rise.outer is None else rise.outer + link.held_at(rise.closed_ns)
+    held = link.held_at(rise.closed_ns)
+    upper = None if rise.outer is None else rise.outer + held
     if not rise.inner and not within.inner and not upper:
         return None
     if upper is None and not rise.inner:
@@ -88,6 +89,7 @@ def _counted(
         lower = min(lower, named)
     at, to = behind or (router, "")
     kind = "queue" if queue else "end" if behind else "router"
+    text = _said(rise, tells.cause, f"on {router}'s link {_way(link)}")
     return Candidate(
         kind,  # type: ignore[arg-type]
         at,
@@ -97,9 +99,10 @@ def _counted(
         lower,
         upper,
         "counted",
+        likely=None if upper is None or rise.outer is None else min(rise.outer, upper),
         exact=rise.still and scene.span.sure and not link.held_at(rise.opened_ns),
         shared=not scene.span.sure,
-        evidence=[_said(rise, tells.cause, f"on {router}'s link {_way(link)}")],
+        evidence=[f"{text}, where {held:,} waited" if held and rise.outer is not None else text],
     )
 
 

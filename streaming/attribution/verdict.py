@@ -19,7 +19,7 @@ from streaming.attribution.places import Place
 from streaming.attribution.routes import find_route
 from streaming.attribution.scene import Scene
 from streaming.attribution.sentence import sentence
-from streaming.attribution.span import Span
+from streaming.attribution.span import BOUND_NS, Span
 
 GIVEN_UP_NS: Final = 60_000_000_000  # of newer records: after it, polls that lack are not waited for
 _MOST_WINDOWS: Final = 1_024
@@ -159,7 +159,9 @@ class Judge:
         broker = self._network.brokers.get(scene.place.via or "")
         if broker is not None:
             told.append(broker.heard_ns)
-        return now_ns > needed_ns and newest_ns >= scene.span.to_ns and all(at > needed_ns for at in told)
+        # The poll that closes may have counted what was sent until then: those windows have to be known.
+        known_ns = needed_ns + 2 * BOUND_NS
+        return now_ns > needed_ns and newest_ns >= known_ns and all(at > needed_ns for at in told)
 
     def _name_events(self, row: AttributionRow, path: str) -> None:
         """Say at the first hop what was done on purpose meanwhile."""

@@ -79,7 +79,7 @@ def _paths(**more: Any) -> dict[str, Json]:
 
 def _queues(told: Json) -> dict[str, Json]:
     """Two queues' paths; that of `told` has what is given beside."""
-    other = {"from": "A", "to": "C", "rate": "100/s", "via": "store", "ttl": "60s"}
+    other = {"from": "A", "to": "C", "rate": "100/s", "via": "store"}
     return {
         "told": {**other, **told, "address": "inflight.told"},
         "other": {**other, "address": "inflight.other"},
@@ -113,7 +113,7 @@ FAULTS: Final[dict[str, Fault]] = {
         _queues({"to": "store", "credit": 10}),
         [{**_LATE, "ms": 2000, "for": "12s"}],
         [Expected(_at("store: inflight.told"), _at("rejected"), "refused", "rejected")],
-        broker={"address_settings": {"address-full-policy": "FAIL", "max-size-messages": 50}},
+        broker={"address_settings": {"address-full-policy": "FAIL", "max-size-messages": 20}},
     ),
     "expired": Fault(
         "expired by TTL in the queue",
@@ -161,7 +161,7 @@ FAULTS: Final[dict[str, Fault]] = {
     "slow": Fault(
         "slow consumer: delay, not loss",
         _queues({"to": "store", "credit": 20}),
-        [{**_LATE, "ms": 300, "for": "10s"}],
+        [{**_LATE, "ms": 250, "for": "10s"}],
         [Expected(_at("store: inflight.told"), _at("slow", "waiting"), "late")],
         broker={},
         slo="50ms",

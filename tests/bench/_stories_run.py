@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import statistics
 import sys
 import threading
 import time
@@ -35,7 +34,9 @@ _BEFORE_SECONDS: Final = 10.0  # of quiet, in which polls see how things are
 _FINAL_SECONDS: Final = 150.0  # after the end of the fault, at the most
 _SETTLED_SECONDS: Final = 20.0  # at the least: windows become final, and episodes close
 _START_SECONDS: Final = 180.0
+_AFTER_SECONDS: Final = 8.0  # in which a network finds its ways again
 _READS: Final = 30
+_READ_SECONDS: Final = 0.1
 Row = dict[str, Any]
 Counts = dict[str, int]
 
@@ -49,9 +50,14 @@ class Told:
     exact_seconds: float | None = None
     final_seconds: float | None = None
 
-    def take(self, rows: list[Row], began_ns: int, now_seconds: float) -> None:
-        """Take what the exporter knows at a time since the fault began."""
-        self.rows = {(row["kind"], row["episode_ns"]): row for row in rows if row["to_ns"] > began_ns}
+    def take(self, rows: list[Row], span_ns: tuple[int, int], now_seconds: float) -> None:
+        """Take what the exporter knows, so long after the fault began: episodes of its time."""
+        from_ns, to_ns = span_ns
+        self.rows = {
+            (row["kind"], row["episode_ns"]): row
+            for row in rows
+            if row["to_ns"] > from_ns and row["from_ns"] < to_ns
+        }
         there = self.standing()
         if self.first_seconds is None and any(row["hops"] for row in there):
             self.first_seconds = now_seconds
@@ -120,17 +126,18 @@ def _is_ready(url: str) -> bool:
 def _play(fault: Fault, lab: Lab, shown: str, probe: str, quiet_seconds: float) -> Played:
     _wait_for_windows(fault, shown)
     time.sleep(_BEFORE_SECONDS)
-    before = _counted(fault, lab)
+    before, ends_before = _counted(fault, lab), _ends(fault, probe)
     told = {path: Told() for path in fault.paths}
     began, began_ns = time.monotonic(), time.time_ns()
     playing = Worker("fault", partial(_break, lab), again=False)
     playing.start()
     over_seconds = fault.lasts_seconds or quiet_seconds
+    span_ns = began_ns, began_ns + round((over_seconds + _AFTER_SECONDS) * 1e9)
     while True:
         time.sleep(_LOOK_SECONDS)
         now = time.monotonic() - began
         for path, one in told.items():
-            one.take(_rows(shown, path), began_ns, now)
+            one.take(_rows(shown, path), span_ns, now)
         final = all(one.final_seconds is not None or not one.rows for one in told.values())
         is_told = bool(told["told"].rows) or not fault.do
         settled = final and is_told and now > over_seconds + _SETTLED_SECONDS
@@ -138,8 +145,14 @@ def _play(fault: Fault, lab: Lab, shown: str, probe: str, quiet_seconds: float) 
             break
     if playing.problem is not None:
         raise RuntimeError(f"{fault.says}: {playing.problem}")
-    after = _counted(fault, lab)
-    return Played(told, _ends(probe), {name: count - before.get(name, 0) for name, count in after.items()})
+    after, ends_after = _counted(fault, lab), _ends(fault, probe)
+    return Played(
+        told, {path: _less(ends_after[path], ends_before[path]) for path in ends_after}, _less(after, before)
+    )
+
+
+def _less(after: Counts, before: Counts) -> Counts:
+    return {name: count - before.get(name, 0) for name, count in after.items()}
 
 
 def _break(lab: Lab) -> None:
@@ -179,24 +192,27 @@ def _counted(fault: Fault, lab: Lab) -> Counts:
     address = fault.paths["told"]["address"]
     found: Counts = {}
     for router in lab.routers.values():
-        for name, count in truth.of_links(truth.links(router.url), address).items():
+        for name, count in truth.of_links(truth.links(router.url, router.flavour.prefix), address).items():
             found[name] = found.get(name, 0) + count
     for broker in lab.brokers.values():
         found |= truth.queue(broker, address)
     return found
 
 
-def _ends(url: str) -> dict[str, Counts]:
-    """Return sums of each path's ends: what most reads agree on, as a message may be under way in one."""
+def _ends(fault: Fault, url: str) -> dict[str, Counts]:
+    """Return sums of each path's ends, of many reads that in which no message was under way.
+
+    A presettled one counts as sent before it counts as received, any other the other way round.
+    """
     reads = []
     for _ in range(_READS):
         reads.append({path: truth.missing(counts) for path, counts in truth.ends(url).items()})
-        time.sleep(0.1)
-    return {
-        path: {name: statistics.mode(read[path][name] for read in reads) for name in ("refused", "lost")}
-        | {"sent": reads[-1][path]["sent"]}
-        for path in reads[-1]
-    }
+        time.sleep(_READ_SECONDS)
+    found = {}
+    for path, last in reads[-1].items():
+        best = min if fault.paths[path].get("presettled") else max
+        found[path] = {**last, "lost": best(read[path]["lost"] for read in reads)}
+    return found
 
 
 def _say(text: str) -> None:

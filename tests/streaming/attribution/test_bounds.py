@@ -60,6 +60,12 @@ def test_what_is_counted_goes_before_who_was_absent_and_that_before_counters_of_
     ]
 
 
+def test_what_only_waited_somewhere_is_not_said_before_who_was_absent() -> None:
+    """A link that dropped nothing, with two messages that waited when it was asked last."""
+    found = [candidate("waited", "counted", 0, 2, likely=0), candidate("absent", "absent", 0, None)]
+    assert [(one.candidate.at, one.said) for one in weigh(found, 10)] == [("absent", 10), ("waited", 0)]
+
+
 def test_contradicting_proofs_prove_nothing() -> None:
     """Two hops that both prove 8 of 10: neither bound can be relied upon."""
     found = [candidate("A", "counted", 8, 8, exact=True), candidate("B", "counted", 8, 8, exact=True)]

@@ -61,7 +61,9 @@ def _hop(hop: Hop, missing: int) -> str:
 def _slow(row: AttributionRow) -> str:
     slow = row["slow"]
     assert slow is not None  # noqa: S101 -- for mypy
-    told = f"p{slow['percentile']} {_ms(slow['normal_ns'])} → {_ms(slow['now_ns'])} {_when(row)}"
+    # Without a normal it is above an objective's bound.
+    usual = f"{_ms(slow['normal_ns'])} → " if slow["normal_ns"] else ""
+    told = f"p{slow['percentile']} {usual}{_ms(slow['now_ns'])} {_when(row)}"
     hops = [hop for hop in row["hops"] if hop["of"] == "late"]
     if not hops:
         return f"{told}: where is not known"

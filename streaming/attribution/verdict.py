@@ -20,6 +20,7 @@ from streaming.attribution.routes import find_route
 from streaming.attribution.scene import Scene
 from streaming.attribution.sentence import sentence
 from streaming.attribution.span import BOUND_NS, Span
+from streaming.attribution.told_names import make_printable
 
 GIVEN_UP_NS: Final = 60_000_000_000  # of newer records: after it, polls that lack are not waited for
 _MOST_WINDOWS: Final = 1_024
@@ -46,6 +47,7 @@ class Judge:
         if episode.final and not episode.changed:
             return None
         row = self._made(name, path, place, episode, now_ns)
+        make_printable(row)
         text = json.dumps({**row, "made_ns": 0, "revision": 0}, sort_keys=True)
         episode.changed = False
         if text == episode.told or (episode.revision < 0 and _says_nothing(row)):
@@ -200,10 +202,10 @@ def _hop(one: Weighed) -> Hop:
     candidate: Candidate = one.candidate
     of: Sum = candidate.of
     return {
-        "hop": candidate.hop[:192],
+        "hop": candidate.hop,
         "kind": candidate.kind,
-        "at": candidate.at[:192],
-        "to": candidate.to[:192],
+        "at": candidate.at,
+        "to": candidate.to,
         "of": of,
         "cause": candidate.cause,
         "lower": one.lower,
@@ -212,7 +214,7 @@ def _hop(one: Weighed) -> Hop:
         "exact": one.exact,
         "shared": candidate.shared,
         "delay_ns": 0,
-        "evidence": [text[:512] for text in candidate.evidence[:14] if text.isprintable()],
+        "evidence": [text[:512] for text in candidate.evidence[:14]],
     }
 
 

@@ -17,7 +17,7 @@ _LOOK_SECONDS: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The sentence of a path, and whether it can still change."""
+    """The sentence of a path, of several episodes one after the other, and whether it can still change."""
 
     path: str
     sentence: str
@@ -52,7 +52,8 @@ def verdict(known: Known, span: Span) -> Verdict:
     """Return what is said of that time; it is final when all its windows and episodes are."""
     rows = [row for row in known.rows if row["to_ns"] > span.from_ns and row["from_ns"] < span.to_ns]
     chosen = choose(replace(known, rows=rows))
-    told = [row for row in (chosen.row, *chosen.also) if row is not None]
+    told = sorted((row for row in (chosen.row, *chosen.also) if row), key=lambda row: row["from_ns"])
     settled = known.window is not None and known.window["start_ns"] >= span.to_ns
     final = settled and bool(told) and all(row["final"] and not row["open"] for row in told)
-    return Verdict(known.path, sentence(chosen), final)
+    missing = [row["sentence"] for row in told if row["lost"] + row["refused"]]
+    return Verdict(known.path, "; ".join(missing) or sentence(chosen), final)

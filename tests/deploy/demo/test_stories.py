@@ -85,6 +85,14 @@ def test_of_a_second_episode_that_goes_on_the_verdict_is_provisional() -> None:
     assert not verdict(known(*rows), STORY).final
 
 
+def test_each_episode_in_which_messages_are_missing_is_told() -> None:
+    """As they came; one in which some were only slow is not."""
+    first, second = episode(number=2, sentence="first"), episode(number=5, sentence="second")
+    late = episode(number=4, hops=[], unexplained_lost=0, kind="slow", sentence="late")
+    assert verdict(known(second, late, first), STORY).sentence == "first; second"
+    assert verdict(known(late), STORY).sentence == "late"
+
+
 def test_where_nothing_is_known_nothing_is_final() -> None:
     assert not verdict(known(), STORY).final
 

@@ -91,7 +91,7 @@ def judged(fault: Fault, played: Played) -> Json:
         for one, count in zip(fault.expected, truths, strict=True)
         if one.of != "late"
     ]
-    sums = {of: sum(row[of] for row in told.standing()) for of in ("lost", "refused")}
+    sums = told.sums()
     return {
         "fault": fault.says,
         "first_seconds": told.first_seconds,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from collectors.contract.telemetry import Telemetry
+from streaming.attribution.told_names import is_name
 
 MOST: Final = 4_096
 APART: Final = "\0"
@@ -55,12 +56,10 @@ class MeshHistory:
             up = row.get("up")
             if not isinstance(up, bool):
                 continue
-            if row.get("kind") == "router" and isinstance(row.get("router"), str):
+            if row.get("kind") == "router" and is_name(row.get("router")):
                 reason = row.get("reason")
                 self._tell(self.routers, row["router"], ns, up=up, reason=str(reason)[:200] if reason else "")
-            elif row.get("kind") == "edge" and all(
-                isinstance(row.get(end), str) for end in ("source", "target")
-            ):
+            elif row.get("kind") == "edge" and all(is_name(row.get(end)) for end in ("source", "target")):
                 self._tell(self.links, link_key(row["source"], row["target"]), ns, up=up)
 
     def link(self, one: str, other: str) -> Outages | None:

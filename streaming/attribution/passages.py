@@ -19,7 +19,7 @@ def table(scene: Scene, hops: list[Hop]) -> list[RouteStop]:
     stops: list[RouteStop] = []
     for name, into, out in _stops(scene):
         cause = causes.get(name, "")
-        stops.append({"hop": name[:192], "into": into, "out": out, "lost": lost.get(name, 0), "cause": cause})
+        stops.append({"hop": name, "into": into, "out": out, "lost": lost.get(name, 0), "cause": cause})
     return stops[:MOST_HOPS]
 
 

@@ -16,6 +16,7 @@ from collectors.contract.path_telemetry import (
 )
 from collectors.contract.telemetry import Telemetry
 from streaming.attribution.series import Asked, Series, Values
+from streaming.attribution.told_names import is_name
 
 # Places in the values of a series.
 ADDRESS_COUNTERS: Final = ("ingress", "egress", "transit", "to_container", "from_container")
@@ -242,9 +243,9 @@ class RouterHistory:
             self.costs.clear()
         for row in record.rows[: MOST_NODES - len(self.next_hops)]:
             router, hop, cost = row.get("id"), row.get("next_hop"), row.get("cost")
-            if not isinstance(router, str) or router == self.router:
+            if not is_name(router) or router == self.router or not (hop is None or is_name(hop)):
                 continue
-            self.next_hops[router] = hop if isinstance(hop, str) and hop else router
+            self.next_hops[router] = hop or router
             if type(cost) is int:
                 self.costs[router] = cost
 

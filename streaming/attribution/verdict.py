@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 from collectors.contract.attribution_rows import MOST_HOPS, AttributionRow, Hop, Sum
 from collectors.contract.events import Event
 from streaming.attribution import blocks, losses, passages, waiting
-from streaming.attribution.bounds import Weighed, weigh
+from streaming.attribution.bounds import Weighed, joined, weigh
 from streaming.attribution.candidate import Candidate
 from streaming.attribution.causes import EXPIRY_SCAN_NS, Missing
 from streaming.attribution.episodes import Episode
@@ -20,6 +20,7 @@ from streaming.attribution.routes import find_route
 from streaming.attribution.scene import Scene
 from streaming.attribution.sentence import sentence
 from streaming.attribution.span import BOUND_NS, Span
+from streaming.attribution.told_names import make_printable
 
 GIVEN_UP_NS: Final = 60_000_000_000  # of newer records: after it, polls that lack are not waited for
 _MOST_WINDOWS: Final = 1_024
@@ -46,6 +47,7 @@ class Judge:
         if episode.final and not episode.changed:
             return None
         row = self._made(name, path, place, episode, now_ns)
+        make_printable(row)
         text = json.dumps({**row, "made_ns": 0, "revision": 0}, sort_keys=True)
         episode.changed = False
         if text == episode.told or (episode.revision < 0 and _says_nothing(row)):
@@ -80,19 +82,19 @@ class Judge:
         scene.lost_detached = sum(window.lost_detached for window in windows.values())
         scene.branch = frozenset(path.receiver_peers) if place.multicast else frozenset()
         hops: list[Hop] = []
-        exact = blocks.losses(scene) if windows else None
+        rests = blocks.losses(scene) if windows else None
         for of in _SUMS:
             if not row[of]:
                 continue
-            found = losses.candidates(scene, of)
-            if exact is not None:
-                found = blocks.sharpened(found, exact, of)
+            found = joined(losses.candidates(scene, of))
+            if rests is not None and rests.missing <= row[of]:
+                found = blocks.sharpened(found, rests, of, row[of])
             weighed = self._apart(name, episode, weigh(found, row[of]))
             hops += [_hop(one) for one in weighed]
             row[f"unexplained_{of}"] = row[of] - sum(one.said for one in weighed)  # type: ignore[literal-required]
         if row["suspect"]:
             late = waiting.candidates(scene)
-            told = [_hop(one) for one in weigh(late, row["suspect"])]
+            told = [_hop(one) for one in weigh(joined(late), row["suspect"])]
             if row["suspect"] >= episode.suspects and told:
                 episode.suspects, episode.late = row["suspect"], [dict(hop) for hop in told]
             hops += told
@@ -200,10 +202,10 @@ def _hop(one: Weighed) -> Hop:
     candidate: Candidate = one.candidate
     of: Sum = candidate.of
     return {
-        "hop": candidate.hop[:192],
+        "hop": candidate.hop,
         "kind": candidate.kind,
-        "at": candidate.at[:192],
-        "to": candidate.to[:192],
+        "at": candidate.at,
+        "to": candidate.to,
         "of": of,
         "cause": candidate.cause,
         "lower": one.lower,
@@ -212,7 +214,7 @@ def _hop(one: Weighed) -> Hop:
         "exact": one.exact,
         "shared": candidate.shared,
         "delay_ns": 0,
-        "evidence": [text[:512] for text in candidate.evidence[:14] if text.isprintable()],
+        "evidence": [text[:512] for text in candidate.evidence[:14]],
     }
 
 

@@ -60,10 +60,10 @@ def slow_hops(episode: Episode, excess_ns: int) -> list[Hop]:
         kind, at, to = key.split("\0")
         found.append(
             {
-                "hop": hop_text(kind, at, to)[:192],  # type: ignore[arg-type]
+                "hop": hop_text(kind, at, to),  # type: ignore[arg-type]
                 "kind": kind,  # type: ignore[typeddict-item]
-                "at": at[:192],
-                "to": to[:192],
+                "at": at,
+                "to": to,
                 "of": "late",
                 "cause": "waiting",
                 "lower": 0,

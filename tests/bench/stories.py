@@ -142,7 +142,8 @@ def _truth(expected: Expected, played: Played) -> int:
     if expected.of == "late":
         return 0
     if expected.counted is not None:
-        return played.counted[expected.counted]
+        # A message whose settlement was lost may have been received and be counted, too.
+        return min(played.counted[expected.counted], played.ends["told"][expected.of])
     return played.ends["told"][expected.of] - (played.counted["dropped"] if expected.of == "lost" else 0)
 
 

@@ -111,9 +111,9 @@ FAULTS: Final[dict[str, Fault]] = {
     "full": Fault(
         "rejected by a full address",
         _queues({"to": "store", "credit": 10}),
-        [{**_LATE, "ms": 2000, "for": "12s"}],
+        [{**_LATE, "ms": 1500, "for": "12s"}],
         [Expected(_at("store: inflight.told"), _at("rejected"), "refused", "rejected")],
-        broker={"address_settings": {"address-full-policy": "FAIL", "max-size-messages": 20}},
+        broker={"address_settings": {"address-full-policy": "FAIL", "max-size-messages": 30}},
     ),
     "expired": Fault(
         "expired by TTL in the queue",

@@ -91,7 +91,7 @@ def judged(fault: Fault, played: Played) -> Json:
         for one, count in zip(fault.expected, truths, strict=True)
         if one.of != "late"
     ]
-    sums = {of: sum(row[of] for row in told.standing()) for of in ("lost", "refused")}
+    sums = told.sums()
     return {
         "fault": fault.says,
         "first_seconds": told.first_seconds,
@@ -142,7 +142,8 @@ def _truth(expected: Expected, played: Played) -> int:
     if expected.of == "late":
         return 0
     if expected.counted is not None:
-        return played.counted[expected.counted]
+        # A message whose settlement was lost may have been received and be counted, too.
+        return min(played.counted[expected.counted], played.ends["told"][expected.of])
     return played.ends["told"][expected.of] - (played.counted["dropped"] if expected.of == "lost" else 0)
 
 

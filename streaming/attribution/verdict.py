@@ -11,6 +11,7 @@ from streaming.attribution import blocks, losses, passages, waiting
 from streaming.attribution.bounds import Weighed, joined, weigh
 from streaming.attribution.candidate import Candidate
 from streaming.attribution.causes import EXPIRY_SCAN_NS, Missing
+from streaming.attribution.clocks import apart
 from streaming.attribution.episodes import Episode
 from streaming.attribution.mesh_history import APART
 from streaming.attribution.network import Network
@@ -79,6 +80,7 @@ class Judge:
         scene = Scene(
             self._network, place, route, span, _sum_of(windows, "refused"), _sum_of(windows, "lost")
         )
+        span.apart = self._apart_clocks(scene)
         scene.lost_detached = sum(window.lost_detached for window in windows.values())
         scene.branch = frozenset(path.receiver_peers) if place.multicast else frozenset()
         hops: list[Hop] = []
@@ -128,6 +130,17 @@ class Judge:
         if place.warmup and starts[0] - path.first_ns < GIVEN_UP_NS:
             return False
         return name not in self.sharing
+
+    def _apart_clocks(self, scene: Scene) -> bool:
+        """Return whether clocks of the path's probes and of a collector on its way are too far apart."""
+        routers = [self._network.routers.get(router) for router in scene.route.stops]
+        histories = [*routers, self._network.brokers.get(scene.place.via or "")]
+        span = scene.span
+        return any(
+            apart(span.path.lateness, history.lateness, span.from_ns, span.to_ns)
+            for history in histories
+            if history is not None
+        )
 
     def _apart(self, name: str, episode: Episode, weighed: list[Weighed]) -> list[Weighed]:
         """Take care that several paths are not told more over one hop than its own count."""
@@ -227,13 +240,15 @@ def _not_exact(scene: Scene, row: AttributionRow) -> str:
         return ""
     if not scene.route.stops:
         return "no router or broker on the way is known: nothing polls them"
-    if not scene.span.sure:
-        return "its address has other traffic, or a window's sums are in doubt"
-    if row["open"]:
-        return "it goes on"
-    if any(window.unobserved for window in scene.span.path.windows.values()):
-        return "nobody watched for some of the messages"
-    return "no counter of its own stood still before and after"
+    unobserved = any(window.unobserved for window in scene.span.path.windows.values())
+    reasons = (
+        (not scene.span.sure, "its address has other traffic, or a window's sums are in doubt"),
+        (scene.span.apart, "clocks of its probes and of a collector are more than 1 s apart"),
+        (row["open"], "it goes on"),
+        (unobserved, "nobody watched for some of the messages"),
+        (True, "no counter of its own stood still before and after"),
+    )
+    return next(why for holds, why in reasons if holds)
 
 
 def _empty(name: str, path: PathWindows, episode: Episode, windows: dict[int, Window]) -> AttributionRow:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from collectors.contract.window_rows import LiveRow, WindowRow
+from streaming.attribution.clocks import Lateness
 from streaming.attribution.normal import Normal
 
 MOST_WINDOWS: Final = 2_048
@@ -54,6 +55,7 @@ class PathWindows:
     judged_ns: int = 0  # windows until then were held against what is normal
     heard_ns: int = 0
     live_at_ns: int = 0
+    lateness: Lateness = field(default_factory=Lateness)  # of its probes' clocks
     live_slow_ns: int = 0  # of the newest window, until now
     waits: list[tuple[int, dict[str, tuple[str, int]]]] = field(
         default_factory=list
@@ -86,6 +88,7 @@ class PathWindows:
     def take_live(self, row: LiveRow, now_ns: int) -> None:
         """Take in a live row: what may be missing, and where the ends are attached."""
         self.live_at_ns = row["at_ns"]
+        self.lateness.take(row["at_ns"], now_ns)
         self.heard_ns = max(self.heard_ns, now_ns)
         self.suspect = row["suspect"]
         self.live_slow_ns = _slow_of(row["response"])[1]

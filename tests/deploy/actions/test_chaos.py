@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attribution_rows import episode
 from helpers import wait_until
 from made_exporter import Served
 from made_rows import live, window
@@ -83,6 +84,16 @@ def test_what_is_lost_and_how_long_messages_take(served: Served) -> None:
         live(number=2, response={"99": 30_000_000, "max": 40_000_000, "mean": 2_000_000})
     )
     wait_until(lambda: abs(chaos.p99("east-west", served.url) - 0.03) < 1e-9, 60, "the percentile")
+
+
+@pytest.mark.slow
+def test_the_hop_to_blame(served: Served) -> None:
+    """Of the newest episode, the one that is named first; nothing while nothing was missing."""
+    assert chaos.attributed_to("east-west", served.url) == ""
+    served.exporter.apply_attribution(episode())
+    wait_until(lambda: chaos.attributed_to("east-west", served.url) == "C → receiver", 60, "the hop")
+    with pytest.raises(Problem, match="no path west is known"):
+        chaos.attributed_to("west", served.url)
 
 
 def test_the_exporter_of_the_networks_config_is_asked(served: Served, tmp_path: Path) -> None:

@@ -211,7 +211,8 @@ def _counted(fault: Fault, lab: Lab) -> Counts:
 def _ends(fault: Fault, url: str) -> dict[str, Counts]:
     """Return sums of each path's ends, of many reads that in which no message was under way.
 
-    A presettled one counts as sent before it counts as received, any other the other way round.
+    A presettled one, or one that a broker takes, counts as sent before it counts as received; any other
+    the other way round.
     """
     reads = []
     for _ in range(_READS):
@@ -219,7 +220,7 @@ def _ends(fault: Fault, url: str) -> dict[str, Counts]:
         time.sleep(_READ_SECONDS)
     found = {}
     for path, last in reads[-1].items():
-        best = min if fault.paths[path].get("presettled") else max
+        best = min if {"presettled", "via"} & fault.paths[path].keys() else max
         found[path] = {**last, "lost": best(read[path]["lost"] for read in reads)}
     return found
 

@@ -92,6 +92,7 @@ def judged(fault: Fault, played: Played) -> Json:
         if one.of != "late"
     ]
     sums = told.sums()
+    is_whole = not (ends["lost"] or ends["refused"] or any(one.of == "late" for one in fault.expected))
     return {
         "fault": fault.says,
         "first_seconds": told.first_seconds,
@@ -105,10 +106,8 @@ def judged(fault: Fault, played: Played) -> Json:
         "true": {"sent": ends["sent"], "lost": ends["lost"], "refused": ends["refused"]},
         "counted": dict(played.counted),
         "truth": truths,
-        "right_first": (
-            any(claims[0].meets(one) for one in fault.expected) if claims else not fault.expected
-        ),
-        "all_named": all(any(claim.meets(one) for claim in claims) for one in fault.expected),
+        "right_first": any(claims[0].meets(one) for one in fault.expected) if claims else is_whole,
+        "all_named": is_whole or all(any(claim.meets(one) for claim in claims) for one in fault.expected),
         "in_bounds": all(holds),
         "sums_right": sums == {of: ends[of] for of in sums},
         "sentences": [row["sentence"] for row in told.standing()],

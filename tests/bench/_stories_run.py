@@ -221,7 +221,8 @@ def _ends(fault: Fault, url: str) -> dict[str, Counts]:
     found = {}
     for path, last in reads[-1].items():
         best = min if {"presettled", "via"} & fault.paths[path].keys() else max
-        found[path] = {**last, "lost": best(read[path]["lost"] for read in reads)}
+        # One that was received though it was refused is no loss the less.
+        found[path] = {**last, "lost": max(0, best(read[path]["lost"] for read in reads))}
     return found
 
 

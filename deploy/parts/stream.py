@@ -45,7 +45,8 @@ class StreamPart(Part):
         self._settings = dataclasses.replace(settings, suited_lanes=min(settings.suited_lanes, here))
         if not _HEAP.fullmatch(heap):
             raise Problem(f"--heap {heap}: write it like 768m or 2g")
-        self._heap, self._master = heap, f"local[{cores or '*'}]"
+        # A place more than cores: the attribution's task is not to wait for a lane's, and no lane for it.
+        self._heap, self._master = heap, f"local[{here + 1}]"
         self._url = ""
         self._service: service.Service | None = None
         self._stopping = threading.Event()

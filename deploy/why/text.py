@@ -80,8 +80,10 @@ def _remarks(row: AttributionRow) -> Iterator[str]:
     remarks = [f"{number:,} {what}" for number, what in beside if number]
     if row["slow"] is not None:
         slow = row["slow"]
-        now, normal = _delay(slow["now_ns"]), _delay(slow["normal_ns"])
-        remarks.append(f"p{slow['percentile']} {now}, normal {normal}")
+        normal = (
+            f"normal {_delay(slow['normal_ns'])}" if slow["normal_ns"] else "what is normal is not known yet"
+        )
+        remarks.append(f"p{slow['percentile']} {_delay(slow['now_ns'])}, {normal}")
     if row["not_exact"]:
         remarks.append(f"not exact: {row['not_exact']}")
     if not row["final"]:

@@ -17,8 +17,8 @@ _BESIDE: Final = 3  # a neighbour that answers has lost its link to it
 _LINK: Final = 2
 _SILENT: Final = 1  # it does not answer, and may only be behind another one
 
-# One that answers again as the same instance had stood still where so many neighbours, which answered all
-# the time, had lost their links to it; else only a link was down, and it was out of reach.
+# One that answers again as the instance that it was had stood still where so many neighbours, which answered
+# all the time, had lost their links to it; else only a link was down, and it was out of reach.
 _STOOD_STILL: Final = 2
 
 BOUND_POLL_NS: Final = 10_000_000_000  # a link that went is missed by the next poll

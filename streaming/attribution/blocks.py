@@ -6,8 +6,9 @@ that came in at a router went out again or was lost there, so neighbours' counte
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from collectors.contract.attribution_rows import Cause
 from streaming.attribution.candidate import ORDER, Candidate, HopKind, hop_text
@@ -15,6 +16,7 @@ from streaming.attribution.causes import Missing
 from streaming.attribution.path_windows import Window
 from streaming.attribution.router_history import EGRESS, INGRESS, PLACE_OF, TRANSIT, RouterHistory
 from streaming.attribution.scene import RECEIVER, SENDER, Scene
+from streaming.attribution.sentence import clock
 from streaming.attribution.series import Values
 from streaming.attribution.span import BOUND_NS
 
@@ -36,37 +38,37 @@ Key = tuple[HopKind, str, str]  # of a hop: its kind, at and to
 Exact = dict[Key, int]  # lost there
 
 
-def losses(scene: Scene) -> Exact | None:
-    """Return what each hop of the way lost of the episode, exactly; None where that cannot be told."""
-    place = scene.place
-    if (
-        place.via is not None
-        or place.multicast
-        or not scene.span.sure
-        or scene.span.apart
-        or not scene.route.line
-    ):
+class Rests(NamedTuple):
+    """What each hop lost between rests, and how many of the episode's missing messages that explains."""
+
+    lost: Exact
+    missing: int
+    until_ns: int
+
+
+def losses(scene: Scene) -> Rests | None:
+    """Return what each hop of the way lost, as far as it can be told exactly; None where nothing can."""
+    place, span = scene.place, scene.span
+    known = span.sure and not span.apart and scene.route.line
+    if place.via is not None or place.multicast or not known:
         return None
     if not place.marking_ns:
-        span = scene.span
         rest = _Block(place.address, 0, span.from_ns, span.to_ns, 1 << 62)
         return _of_block(scene, rest, [(span.sent_from_ns, span.sent_to_ns)])
-    found: Exact = {}
-    for colour in range(_COLOURS):
-        of_colour = _of_colour(scene, colour)
-        if of_colour is None:
-            return None
-        for hop, count in of_colour.items():
-            found[hop] = found.get(hop, 0) + count
-    return found
+    told = [block for colour in range(_COLOURS) for block in _of_colour(scene, colour)]
+    lost: Exact = {}
+    for block in told:
+        for hop, count in block.lost.items():
+            lost[hop] = lost.get(hop, 0) + count
+    until_ns = max((block.until_ns for block in told), default=0)
+    return Rests(lost, sum(block.missing for block in told), until_ns) if told else None
 
 
-def _of_colour(scene: Scene, colour: int) -> Exact | None:
-    """Add up a colour's blocks that have windows of the episode, merged where they alone do not agree."""
+def _of_colour(scene: Scene, colour: int) -> Iterator[Rests]:
+    """Yield a colour's blocks with windows of the episode, merged where they do not add up alone."""
     length = scene.place.marking_ns
     first, last = scene.span.sent_from_ns // length, (scene.span.sent_to_ns - 1) // length
     numbers = [number for number in range(first, last + 1) if number % _COLOURS == colour]
-    found: Exact = {}
     while numbers:
         for many in range(1, min(_MERGED, len(numbers)) + 1):
             taken = numbers[:many]
@@ -77,18 +79,16 @@ def _of_colour(scene: Scene, colour: int) -> Exact | None:
                 (taken[-1] + 1) * length + BOUND_NS,
                 (taken[-1] + 2) * length - BOUND_NS,
             )
-            sums = _of_block(scene, block, [(number * length, (number + 1) * length) for number in taken])
-            if sums is not None:
+            found = _of_block(scene, block, [(number * length, (number + 1) * length) for number in taken])
+            if found is not None:
+                yield found
                 break
         else:
-            return None
-        for hop, count in sums.items():
-            found[hop] = found.get(hop, 0) + count
+            many = 1
         numbers = numbers[many:]
-    return found
 
 
-def _of_block(scene: Scene, block: _Block, sent: list[tuple[int, int]]) -> Exact | None:
+def _of_block(scene: Scene, block: _Block, sent: list[tuple[int, int]]) -> Rests | None:
     windows = _windows(scene, sent)
     if windows is None or _ends_changed(scene, block):
         return None
@@ -103,7 +103,7 @@ def _of_block(scene: Scene, block: _Block, sent: list[tuple[int, int]]) -> Exact
     missing = sum(window.missing for window in windows)
     if found is None or any(count < 0 for count in found.values()) or sum(found.values()) != missing:
         return None
-    return {hop: count for hop, count in found.items() if count}
+    return Rests({hop: count for hop, count in found.items() if count}, missing, sent[-1][1])
 
 
 def _ends_changed(scene: Scene, block: _Block) -> bool:
@@ -194,27 +194,33 @@ def _no_way(scene: Scene, source: str, block: _Block, *, refused: bool) -> int:
     return sum(rise or 0 for rise in rises)
 
 
-def sharpened(found: list[Candidate], exact: Exact, of: Missing) -> list[Candidate]:
-    """Return the candidates with these sums as their bounds, and the hops that none of them names."""
-    left = dict(exact)
+def sharpened(found: list[Candidate], rests: Rests, of: Missing, missing: int) -> list[Candidate]:
+    """Return the candidates with these sums in their bounds, and the hops that none of them names."""
+    left = dict(rests.lost)
+    later = missing - rests.missing  # of these nothing is known by rests
     sharp: list[Candidate] = []
     for one in sorted(found, key=lambda one: ORDER[one.how]):
-        key = (one.kind, one.at, one.to)
-        count = left.pop(key, None)
-        if count is not None:
-            evidence = [*one.evidence, _said(key, count)]
-            sharp.append(
-                replace(
-                    one, lower=count, upper=count, how="counted", exact=True, shared=False, evidence=evidence
-                )
-            )
+        count = left.pop((one.kind, one.at, one.to), 0)
+        upper = count + later if one.upper is None else min(one.upper, count + later)
+        if count:
+            evidence = [*one.evidence, _said((one.kind, one.at, one.to), count, rests, later)]
+            lower = max(count, one.lower)
+            more: dict[str, Any] = {"evidence": evidence, "how": "counted", "exact": not later}
+            sharp.append(replace(one, lower=lower, upper=max(lower, upper), shared=False, **more))
+        elif upper:
+            sharp.append(replace(one, lower=min(one.lower, upper), upper=upper))
     for key, count in left.items():
         lost: Cause = "no_route" if key[0] == "router" else "dropped"
         cause: Cause = lost if of == "lost" else "released"
-        evidence = [_said(key, count)]
-        sharp.append(Candidate(*key, of, cause, count, count, "counted", exact=True, evidence=evidence))
+        evidence = [_said(key, count, rests, later)]
+        sharp.append(
+            Candidate(*key, of, cause, count, count + later, "counted", exact=not later, evidence=evidence)
+        )
     return sharp
 
 
-def _said(key: Key, count: int) -> str:
-    return f"{count:,} more came to {hop_text(*key)} than went on, between two rests"
+def _said(key: Key, count: int, rests: Rests, later: int) -> str:
+    until = f" until {clock(rests.until_ns)}" if later else ""
+    return (
+        f"exactly {count:,} more came to {hop_text(*key)} than went on{until}: between rests of its address"
+    )

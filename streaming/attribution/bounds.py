@@ -35,7 +35,7 @@ def weigh(candidates: list[Candidate], missing: int) -> list[Weighed]:
     """
     found = [
         Weighed(one, min(one.lower, missing), missing if one.upper is None else min(one.upper, missing), 0)
-        for one in _joined(candidates)
+        for one in candidates
     ]
     found = [one for one in found if one.upper > 0]
     proven = sum(one.lower for one in found)
@@ -59,7 +59,7 @@ def weigh(candidates: list[Candidate], missing: int) -> list[Weighed]:
     )
 
 
-def _joined(candidates: list[Candidate]) -> list[Candidate]:
+def joined(candidates: list[Candidate]) -> list[Candidate]:
     """Return one candidate for each hop and cause."""
     found: dict[tuple[str, str], Candidate] = {}
     for one in candidates:

@@ -18,6 +18,7 @@ from streaming.attribution.episodes import Episode, regroup
 from streaming.attribution.network import Network
 from streaming.attribution.path_windows import PathWindows
 from streaming.attribution.places import Place
+from streaming.attribution.shares import Shared
 from streaming.attribution.slow import Slowness
 from streaming.attribution.verdict import Judge
 
@@ -44,7 +45,7 @@ class State:
     network: Network = field(default_factory=Network)
     paths: dict[str, PathState] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
-    shared: dict[str, dict[str, int]] = field(default_factory=dict)
+    shared: Shared = field(default_factory=dict)
     now_ns: int = 0
 
 
@@ -174,7 +175,7 @@ class Attribution:
         state = self._state
         before_ns = state.now_ns - KEEP_NS
         state.network.forget(before_ns)
-        self._judge.forget(state.now_ns - EPISODES_KEEP_NS)
+        self._judge.shares.forget(state.now_ns - EPISODES_KEEP_NS)
         for name in list(state.paths):
             path = state.paths[name]
             path.windows.forget(before_ns)

@@ -26,11 +26,10 @@ def candidates(scene: Scene, of: Missing) -> list[Candidate]:
     cut = max((one for one in gone if one.how == "absent"), key=lambda one: one.weight, default=None)
     if cut is None:
         return [*gone, *made, *found]
-    # What a router made for want of a way on is of the hop that was gone then.
-    for one in made:
-        if one.kind == "router":
-            cut.evidence += one.evidence
-    return [*gone, *(one for one in made if one.kind != "router"), *found]
+    # What a router made for want of a way on, or dropped on its way there, is of the hop that was gone then.
+    theirs = [one for one in made if one.kind == "router" or cut.at in {one.at, one.to}]
+    cut.evidence += [text for one in theirs for text in one.evidence]
+    return [*gone, *(one for one in made if one not in theirs), *found]
 
 
 def _rises(scene: Scene, series: Series, counter: int) -> tuple[Rise, Rise]:
@@ -77,7 +76,8 @@ def _counted(
     rise, within = _rises(scene, link.series, tells.counter)
     lower = scene.span.lower(rise, within, tells.of)
     # What waits when the last poll asks may be dropped later: seen up to 249 at a time.
-    upper = None if rise.outer is None else rise.outer + link.held_at(rise.closed_ns)
+    held = link.held_at(rise.closed_ns)
+    upper = None if rise.outer is None else rise.outer + held
     if not rise.inner and not within.inner and not upper:
         return None
     if upper is None and not rise.inner:
@@ -88,6 +88,7 @@ def _counted(
         lower = min(lower, named)
     at, to = behind or (router, "")
     kind = "queue" if queue else "end" if behind else "router"
+    text = _said(rise, tells.cause, f"on {router}'s link {_way(link)}")
     return Candidate(
         kind,  # type: ignore[arg-type]
         at,
@@ -97,10 +98,10 @@ def _counted(
         lower,
         upper,
         "counted",
-        likely=rise.outer,
+        likely=None if upper is None or rise.outer is None else min(rise.outer, upper),
         exact=rise.still and scene.span.sure and not link.held_at(rise.opened_ns),
         shared=not scene.span.sure,
-        evidence=[_said(rise, tells.cause, f"on {router}'s link {_way(link)}")],
+        evidence=[f"{text}, where {held:,} waited" if held and rise.outer is not None else text],
     )
 
 

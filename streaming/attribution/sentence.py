@@ -16,7 +16,7 @@ _MS_NS: Final = 1_000_000
 def sentence(row: AttributionRow) -> str:
     """Return what people read first: in alerts, on the page, above the table of `inflight why`."""
     if row["merged_into"] is not None:
-        return f"part of the episode of {_clock(row['merged_into'])}"
+        return f"part of the episode of {clock(row['merged_into'])}"
     if row["slow"] is not None:
         return _slow(row)
     missing = row["lost"] + row["refused"]
@@ -64,7 +64,9 @@ def _hop(hop: Hop, missing: int) -> str:
 def _slow(row: AttributionRow) -> str:
     slow = row["slow"]
     assert slow is not None  # noqa: S101 -- for mypy
-    told = f"p{slow['percentile']} {_ms(slow['normal_ns'])} → {_ms(slow['now_ns'])} {_when(row)}"
+    # Without a normal it is above an objective's bound.
+    usual = f"{_ms(slow['normal_ns'])} → " if slow["normal_ns"] else ""
+    told = f"p{slow['percentile']} {usual}{_ms(slow['now_ns'])} {_when(row)}"
     hops = [hop for hop in row["hops"] if hop["of"] == "late"]
     if not hops:
         return f"{told}: where is not known"
@@ -82,15 +84,13 @@ def _ms(ns: int) -> str:
 
 def _when(row: AttributionRow) -> str:
     if row["open"]:
-        return f"since {_clock(row['from_ns'])}"
-    return (
-        f"{_clock(row['from_ns'])}-{_clock(row['to_ns'])[-2:] if _same_minute(row) else _clock(row['to_ns'])}"
-    )
+        return f"since {clock(row['from_ns'])}"
+    return f"{clock(row['from_ns'])}-{clock(row['to_ns'])[-2:] if _same_minute(row) else clock(row['to_ns'])}"
 
 
 def _same_minute(row: AttributionRow) -> bool:
     return row["from_ns"] // 60_000_000_000 == row["to_ns"] // 60_000_000_000
 
 
-def _clock(ns: int) -> str:
+def clock(ns: int) -> str:
     return datetime.fromtimestamp(ns / 1e9, UTC).strftime("%H:%M:%S")

@@ -95,12 +95,27 @@ class Series:
             between = stretches[first + 1 : last + 1]
             if not any(one[5] for one in between):
                 outer = stretches[last][4][counter] - stretches[first][4][counter] if between else 0
-        still = outer is not None and _stood(stretches[first]) and _stood(stretches[last])
+        still = outer is not None and self._stood(first, counter) and self._stood(last, counter)
         inner = self._inner(counter, from_ns, to_ns)
         if outer is None:
             return Rise(inner, None, still=False, closed=closed)
         opened_ns, closed_ns = min(from_ns, stretches[first][2]), max(to_ns, stretches[last][1])
         return Rise(inner, outer, still, closed, opened_ns, closed_ns)
+
+    def _stood(self, place: int, counter: int) -> bool:
+        """Return whether two polls agreed in this counter: of a queue, others go on meanwhile."""
+        stretches = self._stretches
+        here = stretches[place]
+        if here[0] < here[2]:
+            return True
+        near = ((place - 1, here), (place + 1, stretches[place + 1] if place + 1 < len(stretches) else None))
+        return any(
+            other >= 0
+            and later is not None
+            and not later[5]
+            and stretches[other][4][counter] == here[4][counter]
+            for other, later in near
+        )
 
     def _inner(self, counter: int, from_ns: int, to_ns: int) -> int:
         """Add up what rose from one poll to the next where both lie within."""
@@ -141,8 +156,3 @@ class Series:
 
     def encode(self) -> list[list[Any]]:
         return self._stretches
-
-
-def _stood(stretch: list[Any]) -> bool:
-    """Return whether two polls agreed."""
-    return bool(stretch[0] < stretch[2])

@@ -19,7 +19,9 @@ def is_name(value: Any) -> TypeGuard[str]:
 def make_printable(row: AttributionRow) -> None:
     """Replace what cannot be printed, as addresses and queues may hold it, and cut what is too long."""
     for hop in row["hops"]:
-        hop["hop"], hop["at"], hop["to"] = (shown(hop[name])[:_LONGEST] for name in ("hop", "at", "to"))
+        hop["hop"] = shown(hop["hop"])[:_LONGEST]
+        hop["at"] = shown(hop["at"])[:_LONGEST]
+        hop["to"] = shown(hop["to"])[:_LONGEST]
         hop["evidence"] = [shown(text) for text in hop["evidence"]]
     for stop in row["route"]:
         stop["hop"] = shown(stop["hop"])[:_LONGEST]

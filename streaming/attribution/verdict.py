@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
+from hashlib import blake2b
 from typing import Any, Final, cast
 
 from collectors.contract.attribution_rows import MOST_HOPS, AttributionRow, Hop, Sum
 from collectors.contract.events import Event
 from streaming.attribution import blocks, losses, passages, waiting
-from streaming.attribution.bounds import Weighed, weigh
+from streaming.attribution.bounds import Weighed, joined, weigh
 from streaming.attribution.candidate import Candidate
 from streaming.attribution.causes import EXPIRY_SCAN_NS, Missing
 from streaming.attribution.clocks import apart
 from streaming.attribution.episodes import Episode
-from streaming.attribution.mesh_history import APART
 from streaming.attribution.network import Network
 from streaming.attribution.path_windows import PathWindows, Window
 from streaming.attribution.places import Place
@@ -22,16 +21,13 @@ from streaming.attribution.router_history import Link
 from streaming.attribution.routes import find_route
 from streaming.attribution.scene import Scene
 from streaming.attribution.sentence import OTHER_RECEIVER, sentence
-from streaming.attribution.span import Span
+from streaming.attribution.shares import Shared, Shares
+from streaming.attribution.span import BOUND_NS, Span
 from streaming.attribution.told_names import make_printable
 
 GIVEN_UP_NS: Final = 60_000_000_000  # of newer records: after it, polls that lack are not waited for
 _MOST_WINDOWS: Final = 1_024
 _SUMS: Final[tuple[Missing, ...]] = ("lost", "refused")
-
-Shared = dict[
-    str, dict[str, int]
-]  # by hop, cause and sum: what each episode was told of a counter of all traffic
 
 
 class Judge:
@@ -40,7 +36,7 @@ class Judge:
     def __init__(self, network: Network, events: list[Event], shared: Shared) -> None:
         self._network = network
         self._events = events
-        self._shared = shared
+        self.shares = Shares(shared)
         self.sharing: frozenset[str] = frozenset()  # paths whose address another path has, too
 
     def row(
@@ -52,7 +48,7 @@ class Judge:
         row = self._made(name, path, place, episode, now_ns)
         make_printable(row)
         text = json.dumps({**row, "made_ns": 0, "revision": 0}, sort_keys=True)
-        digest = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+        digest = blake2b(text.encode(), digest_size=16).hexdigest()
         episode.changed = False
         if digest == episode.told or (episode.revision < 0 and _says_nothing(row)):
             return None
@@ -86,26 +82,27 @@ class Judge:
         span.apart = self._apart_clocks(scene)
         scene.lost_detached = sum(window.lost_detached for window in windows.values())
         scene.branch = frozenset(path.receiver_peers) if place.multicast else frozenset()
+        row["final"] = episode.final = self._final(scene, episode, now_ns)
         hops: list[Hop] = []
-        exact = blocks.losses(scene) if windows else None
+        rests = blocks.losses(scene) if windows else None
         for of in _SUMS:
             if not row[of]:
                 continue
-            found = losses.candidates(scene, of)
-            if exact is not None:
-                found = blocks.sharpened(found, exact, of)
-            weighed = self._apart(name, episode, weigh(found, row[of]))
+            found = joined(losses.candidates(scene, of))
+            if rests is not None and rests.missing <= row[of]:
+                found = blocks.sharpened(found, rests, of, row[of])
+            weighed = weigh(found, row[of])
+            self.shares.divide(name, episode, weighed)
             hops += [_hop(one) for one in weighed]
             row[f"unexplained_{of}"] = row[of] - sum(one.said for one in weighed)  # type: ignore[literal-required]
         if row["suspect"]:
             late = waiting.candidates(scene)
-            told = [_hop(one) for one in weigh(late, row["suspect"])]
+            told = [_hop(one) for one in weigh(joined(late), row["suspect"])]
             if row["suspect"] >= episode.suspects and told:
                 episode.suspects, episode.late = row["suspect"], [dict(hop) for hop in told]
             hops += told
         row["hops"] = hops[:MOST_HOPS]
         row["route"] = passages.table(scene, row["hops"])
-        row["final"] = episode.final = self._final(scene, episode, now_ns)
         row["not_exact"] = _not_exact(scene, row)
         self._name_events(row, name)
         row["sentence"] = sentence(row)
@@ -150,30 +147,6 @@ class Judge:
             if history is not None
         )
 
-    def _apart(self, name: str, episode: Episode, weighed: list[Weighed]) -> list[Weighed]:
-        """Take care that several paths are not told more over one hop than its own count."""
-        key = f"{episode.first_ns}{APART}{name}"
-        for one in weighed:
-            candidate = one.candidate
-            if candidate.how != "shared" or candidate.upper is None:
-                continue
-            told = self._shared.setdefault(APART.join((candidate.hop, candidate.cause, candidate.of)), {})
-            others = sum(said for other, said in told.items() if _meets(other, name, episode))
-            one.said = max(one.lower, min(one.said, candidate.upper - others))
-            told[key] = one.said
-            while len(told) > _MOST_WINDOWS:
-                del told[next(iter(told))]
-        return weighed
-
-    def forget(self, before_ns: int) -> None:
-        """Forget what episodes that began before this time were told: no other one meets them any more."""
-        for hop in list(self._shared):
-            told = self._shared[hop]
-            while told and _began_ns(oldest := next(iter(told))) < before_ns:
-                del told[oldest]
-            if not told:
-                del self._shared[hop]
-
     def _final(self, scene: Scene, episode: Episode, now_ns: int) -> bool:
         """Return whether all polls that can say anything are in, or have been waited for."""
         if episode.open or not episode.starts:
@@ -191,7 +164,9 @@ class Judge:
         broker = self._network.brokers.get(scene.place.via or "")
         if broker is not None:
             told.append(broker.heard_ns)
-        return now_ns > needed_ns and newest_ns >= scene.span.to_ns and all(at > needed_ns for at in told)
+        # The poll that closes may have counted what was sent until then: those windows have to be known.
+        known_ns = needed_ns + 2 * BOUND_NS
+        return now_ns > needed_ns and newest_ns >= known_ns and all(at > needed_ns for at in told)
 
     def _name_events(self, row: AttributionRow, path: str) -> None:
         """Say at the first hop what was done on purpose meanwhile."""
@@ -205,16 +180,6 @@ class Judge:
         for event in list({event.key: event for event in done}.values())[:2]:
             text = " ".join(part for part in (event.kind, event.text or f"{event.do} {event.what}") if part)
             row["hops"][0]["evidence"] = [*row["hops"][0]["evidence"], f"marked: {text}"[:512]][:16]
-
-
-def _meets(told: str, name: str, episode: Episode) -> bool:
-    """Return whether it is what another path was told of the same time."""
-    path = told.partition(APART)[2]
-    return path != name and abs(_began_ns(told) - episode.first_ns) < GIVEN_UP_NS
-
-
-def _began_ns(told: str) -> int:
-    return int(told.partition(APART)[0])
 
 
 def _settle_ns(place: Place) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import statistics
 import sys
 import threading
 import time
@@ -35,7 +34,9 @@ _BEFORE_SECONDS: Final = 10.0  # of quiet, in which polls see how things are
 _FINAL_SECONDS: Final = 150.0  # after the end of the fault, at the most
 _SETTLED_SECONDS: Final = 20.0  # at the least: windows become final, and episodes close
 _START_SECONDS: Final = 180.0
+_AFTER_SECONDS: Final = 8.0  # in which a network finds its ways again
 _READS: Final = 30
+_READ_SECONDS: Final = 0.1
 Row = dict[str, Any]
 Counts = dict[str, int]
 
@@ -49,9 +50,17 @@ class Told:
     exact_seconds: float | None = None
     final_seconds: float | None = None
 
-    def take(self, rows: list[Row], began_ns: int, now_seconds: float) -> None:
-        """Take what the exporter knows at a time since the fault began."""
-        self.rows = {(row["kind"], row["episode_ns"]): row for row in rows if row["to_ns"] > began_ns}
+    def take(self, rows: list[Row], span_ns: tuple[int, int], now_seconds: float) -> None:
+        """Take what the exporter knows, so long after the fault began: losses since then, and what is slow.
+
+        A busy machine is slow at any time; messages are missing for a reason.
+        """
+        from_ns, to_ns = span_ns
+        self.rows = {
+            (row["kind"], row["episode_ns"]): row
+            for row in rows
+            if row["to_ns"] > from_ns and (row["kind"] == "loss" or row["from_ns"] < to_ns)
+        }
         there = self.standing()
         if self.first_seconds is None and any(row["hops"] for row in there):
             self.first_seconds = now_seconds
@@ -59,6 +68,10 @@ class Told:
             self.exact_seconds = now_seconds
         is_final = bool(there) and all(row["final"] and not row["open"] for row in there)
         self.final_seconds = (self.final_seconds or now_seconds) if is_final else None
+
+    def sums(self) -> Counts:
+        """Return how many are missing by all rows together."""
+        return {of: sum(row[of] for row in self.standing()) for of in ("lost", "refused")}
 
     def standing(self) -> list[Row]:
         """Return the rows that are no part of another one, those of which most is missing first."""
@@ -120,26 +133,35 @@ def _is_ready(url: str) -> bool:
 def _play(fault: Fault, lab: Lab, shown: str, probe: str, quiet_seconds: float) -> Played:
     _wait_for_windows(fault, shown)
     time.sleep(_BEFORE_SECONDS)
-    before = _counted(fault, lab)
+    before, ends_before = _counted(fault, lab), _ends(fault, probe)
     told = {path: Told() for path in fault.paths}
     began, began_ns = time.monotonic(), time.time_ns()
     playing = Worker("fault", partial(_break, lab), again=False)
     playing.start()
     over_seconds = fault.lasts_seconds or quiet_seconds
+    span_ns = began_ns, began_ns + round((over_seconds + _AFTER_SECONDS) * 1e9)
     while True:
         time.sleep(_LOOK_SECONDS)
         now = time.monotonic() - began
         for path, one in told.items():
-            one.take(_rows(shown, path), began_ns, now)
+            one.take(_rows(shown, path), span_ns, now)
         final = all(one.final_seconds is not None or not one.rows for one in told.values())
         is_told = bool(told["told"].rows) or not fault.do
         settled = final and is_told and now > over_seconds + _SETTLED_SECONDS
-        if playing.ended.is_set() and (settled or now > over_seconds + _FINAL_SECONDS):
+        late = now > over_seconds + _FINAL_SECONDS
+        if not playing.ended.is_set() or not (settled or late):
+            continue
+        ends = {path: _less(counts, ends_before[path]) for path, counts in _ends(fault, probe).items()}
+        # What was lost last may be in windows that are not final yet.
+        if late or all(one.sums().items() <= ends[path].items() for path, one in told.items()):
             break
     if playing.problem is not None:
         raise RuntimeError(f"{fault.says}: {playing.problem}")
-    after = _counted(fault, lab)
-    return Played(told, _ends(probe), {name: count - before.get(name, 0) for name, count in after.items()})
+    return Played(told, ends, _less(_counted(fault, lab), before))
+
+
+def _less(after: Counts, before: Counts) -> Counts:
+    return {name: count - before.get(name, 0) for name, count in after.items()}
 
 
 def _break(lab: Lab) -> None:
@@ -179,24 +201,29 @@ def _counted(fault: Fault, lab: Lab) -> Counts:
     address = fault.paths["told"]["address"]
     found: Counts = {}
     for router in lab.routers.values():
-        for name, count in truth.of_links(truth.links(router.url), address).items():
+        for name, count in truth.of_links(truth.links(router.url, router.flavour.prefix), address).items():
             found[name] = found.get(name, 0) + count
     for broker in lab.brokers.values():
         found |= truth.queue(broker, address)
     return found
 
 
-def _ends(url: str) -> dict[str, Counts]:
-    """Return sums of each path's ends: what most reads agree on, as a message may be under way in one."""
+def _ends(fault: Fault, url: str) -> dict[str, Counts]:
+    """Return sums of each path's ends, of many reads that in which no message was under way.
+
+    A presettled one, or one that a broker takes, counts as sent before it counts as received; any other
+    the other way round.
+    """
     reads = []
     for _ in range(_READS):
         reads.append({path: truth.missing(counts) for path, counts in truth.ends(url).items()})
-        time.sleep(0.1)
-    return {
-        path: {name: statistics.mode(read[path][name] for read in reads) for name in ("refused", "lost")}
-        | {"sent": reads[-1][path]["sent"]}
-        for path in reads[-1]
-    }
+        time.sleep(_READ_SECONDS)
+    found = {}
+    for path, last in reads[-1].items():
+        best = min if {"presettled", "via"} & fault.paths[path].keys() else max
+        # One that was received though it was refused is no loss the less.
+        found[path] = {**last, "lost": max(0, best(read[path]["lost"] for read in reads))}
+    return found
 
 
 def _say(text: str) -> None:

@@ -16,7 +16,7 @@ from collectors.config.secrets import read_password
 from deploy.embedded import http
 from deploy.embedded.programs.artemis import Artemis
 
-_SECONDS: Final = 10.0
+_SECONDS: Final = 60.0  # a router that has just started, on a busy machine
 Row = dict[str, Any]
 
 
@@ -39,15 +39,15 @@ def missing(counts: Mapping[str, int]) -> dict[str, int]:
     return {"sent": sent, "refused": refused, "lost": sent - refused - counts.get("received", 0)}
 
 
-def links(url: str) -> list[Row]:
-    """Return all links of the router at a URL, as it tells them."""
+def links(url: str, prefix: str) -> list[Row]:
+    """Return all links of the router at a URL, as it tells them; its types have that prefix."""
     connection = BlockingConnection(url, timeout=_SECONDS)
     try:
         client = SyncRequestResponse(connection, "$management")
         asked = Message(
             properties={
                 "operation": "QUERY",
-                "entityType": "org.apache.qpid.dispatch.router.link",
+                "entityType": f"{prefix}router.link",
                 "type": "org.amqp.management",
                 "name": "self",
             },

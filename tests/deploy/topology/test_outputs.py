@@ -179,6 +179,21 @@ def test_brokers_take_passwords_from_java_properties() -> None:
     assert "<password>${inflight.two.password}</password>" in text
 
 
+def test_settings_of_probes_addresses_replace_ours() -> None:
+    """What is named is written once, what is not stays."""
+    value: dict[str, Any] = {
+        "version": 1,
+        "routers": {"A": {}},
+        "brokers": {"one": {"address_settings": {"max-size-messages": 20, "auto-delete-queues": True}}},
+        "links": [{"from": "A", "to": "one", "queues": ["inflight.one"]}],
+    }
+    text = artemis.configuration(load.made(value, Source("b")).plan, "one")
+    assert text.count("<max-size-messages>20</max-size-messages>") == 1
+    assert text.count("auto-delete-queues") == 2  # begin and end of one element
+    assert "<auto-delete-queues>true</auto-delete-queues>" in text
+    assert "<auto-delete-addresses>false</auto-delete-addresses>" in text
+
+
 def test_skupper_resources_have_only_the_fields_that_there_are(files: dict[str, str]) -> None:
     """Each site's, by the definitions; each link meets a RouterAccess of its role and port."""
     sites = {name: [*yaml.safe_load_all(text)] for name, text in files.items() if name.startswith("skupper/")}

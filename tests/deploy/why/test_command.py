@@ -78,6 +78,13 @@ def test_slow_says_where_the_time_went() -> None:
     ]
 
 
+def test_slow_before_anything_is_normal() -> None:
+    """Above an objective's bound, as no normal was learnt yet."""
+    figures = {"percentile": "95", "normal_ns": 0, "now_ns": 40_000_000}
+    lines = text(choose(known(slow(route=[], not_exact="", slow=figures)))).splitlines()
+    assert "note: p95 40 ms, what is normal is not known yet" in lines
+
+
 def test_fits_80_columns_whatever_comes() -> None:
     """Long names are cut, evidence goes on below; nothing steers the terminal."""
     wide = hop("路" * 190, 10**15, evidence=["数 " * 200, "\x1b[31mred"] * 2, cause="no_route")

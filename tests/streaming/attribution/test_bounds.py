@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streaming.attribution.bounds import weigh
+from streaming.attribution.bounds import joined, weigh
 from streaming.attribution.candidate import Candidate, How
 
 
@@ -29,7 +29,7 @@ def test_what_is_said_is_within_bounds_and_never_more_than_is_missing(
     found: list[Candidate], missing: int
 ) -> None:
     """Whatever is claimed by however many."""
-    weighed = weigh(found, missing)
+    weighed = weigh(joined(found), missing)
     assert sum(one.said for one in weighed) <= missing
     for one in weighed:
         assert 0 <= one.lower <= one.said <= one.upper <= missing
@@ -60,6 +60,12 @@ def test_what_is_counted_goes_before_who_was_absent_and_that_before_counters_of_
     ]
 
 
+def test_what_only_waited_somewhere_is_not_said_before_who_was_absent() -> None:
+    """A link that dropped nothing, with two messages that waited when it was asked last."""
+    found = [candidate("waited", "counted", 0, 2, likely=0), candidate("absent", "absent", 0, None)]
+    assert [(one.candidate.at, one.said) for one in weigh(found, 10)] == [("absent", 10), ("waited", 0)]
+
+
 def test_contradicting_proofs_prove_nothing() -> None:
     """Two hops that both prove 8 of 10: neither bound can be relied upon."""
     found = [candidate("A", "counted", 8, 8, exact=True), candidate("B", "counted", 8, 8, exact=True)]
@@ -70,5 +76,5 @@ def test_contradicting_proofs_prove_nothing() -> None:
 
 def test_links_of_one_hop_are_one_candidate() -> None:
     """Two receivers at a router, or two colours of a marked path."""
-    (one,) = weigh([candidate("A", "counted", 2, 3), candidate("A", "counted", 4, 5)], 20)
+    (one,) = weigh(joined([candidate("A", "counted", 2, 3), candidate("A", "counted", 4, 5)]), 20)
     assert (one.lower, one.upper, one.said) == (6, 8, 8)

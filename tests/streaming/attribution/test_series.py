@@ -109,6 +109,23 @@ def test_it_stood_still_only_where_two_polls_agree_at_each_end() -> None:
     assert not once.rise(0, 22, 29).still
 
 
+def test_a_counter_stands_still_though_another_of_its_entity_moves() -> None:
+    """A queue goes on adding messages while none expires."""
+    series = Series()
+    for at, expired in ((10, 0), (20, 0), (30, 4), (40, 4)):
+        series.add(Asked(at, at + 1), (expired, at))
+    assert series.rise(0, 22, 29).still
+    assert not series.rise(1, 22, 29).still
+
+
+def test_a_counter_that_begins_anew_did_not_stand_still() -> None:
+    """The same number before and after a break is not the same count."""
+    series = Series()
+    for at, expired, broken in ((10, 0, False), (20, 0, False), (30, 4, False), (40, 4, True)):
+        series.add(Asked(at, at + 1), (expired, at), broken=broken)
+    assert not series.rise(0, 22, 29).still
+
+
 def test_what_stands_is_told_by_two_polls_within_a_time() -> None:
     """As the rest of a colour asks for."""
     series = Series()

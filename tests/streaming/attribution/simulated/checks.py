@@ -23,6 +23,9 @@ _COUNTED = ("dropped", "no_route", "rejected", "expired", "killed", "unrouted")
 def broken(history: History, rows: Sequence[AttributionRow]) -> list[str]:
     """Return what is not as promised, each as a sentence; empty where all holds."""
     found = [text for row in rows for text in _form(history, row)]
+    for row in rows:
+        if row["kind"] == "loss" and not row["final"] and _newest(history, row):
+            found += [f"provisional: {text}" for text in _bounds(history, row)]
     final = [row for row in drive.last(rows) if row["kind"] == "loss"]
     for row in final:
         if not row["final"]:

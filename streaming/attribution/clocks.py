@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 APART_NS: Final = 1_000_000_000  # hosts whose clocks are further apart are not compared exactly
-# Rows of paths pass through the accounting: how much longer that takes than a poll is not known.
-LATER_NS: Final = 3_000_000_000
+# Ends publish once a second what they measured; a poll is published when it is over.
+LATER_NS: Final = 1_000_000_000
 # What is stamped so much later than it comes is refused: taken in, it would hide all that comes until then.
 AHEAD_NS: Final = 600_000_000_000
 _MINUTE_NS: Final = 60_000_000_000

@@ -89,7 +89,8 @@ class PathWindows:
     def take_live(self, row: LiveRow, now_ns: int) -> None:
         """Take in a live row: what may be missing, and where the ends are attached."""
         self.live_at_ns = row["at_ns"]
-        self.lateness.take(row["at_ns"], now_ns)
+        if row["appended_ns"]:
+            self.lateness.take(row["at_ns"], row["appended_ns"])
         self.heard_ns = max(self.heard_ns, now_ns)
         self.suspect = row["suspect"]
         self.live_slow_ns = _slow_of(row["response"])[1]

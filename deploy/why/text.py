@@ -64,7 +64,7 @@ def _lines(chosen: Chosen) -> Iterator[str]:
         yield from _table(row)
         yield from _remarks(row)
     for other in chosen.also[:_ALSO]:
-        yield from _marked("also: ", f"{_span(other['from_ns'], other['to_ns'])}: {other['sentence']}")
+        yield from _marked("also: ", other["sentence"])
     if chosen.before is not None:
         at = _moment(chosen.before["from_ns"])
         yield from _marked("before: ", f"{chosen.before['sentence']} (--at {at})")
@@ -79,8 +79,8 @@ def _remarks(row: AttributionRow) -> Iterator[str]:
     remarks = [f"{number:,} {what}" for number, what in beside if number]
     if row["slow"] is not None:
         slow = row["slow"]
-        now, normal = _delay(slow["now_ns"]), _delay(slow["normal_ns"])
-        remarks.append(f"p{slow['percentile']} {now}, normal {normal}")
+        normal = f"normal {_delay(slow['normal_ns'])}" if slow["normal_ns"] else "above its objective's bound"
+        remarks.append(f"p{slow['percentile']} {_delay(slow['now_ns'])}, {normal}")
     if row["not_exact"]:
         remarks.append(f"not exact: {row['not_exact']}")
     if not row["final"]:

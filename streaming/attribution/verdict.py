@@ -175,8 +175,8 @@ class Judge:
             if event.concerns(path) and event.covers(row["from_ns"] - 30 * 10**9, row["to_ns"])
         ]
         for event in list({event.key: event for event in done}.values())[:2]:
-            text = " ".join(part for part in (event.kind, event.text or f"{event.do} {event.what}") if part)
-            row["hops"][0]["evidence"] = [*row["hops"][0]["evidence"], f"marked: {text}"[:512]][:16]
+            text = f"marked {event.kind}: {event.text or f'{event.do} {event.what}'}"
+            row["hops"][0]["evidence"] = [*row["hops"][0]["evidence"], text[:512]][:16]
 
 
 def _meets(told: str, name: str, episode: Episode) -> bool:
@@ -233,7 +233,7 @@ def _not_exact(scene: Scene, row: AttributionRow) -> str:
         return "it goes on"
     if any(window.unobserved for window in scene.span.path.windows.values()):
         return "nobody watched for some of the messages"
-    return "no counter of its own stood still before and after"
+    return "its counters did not stand still before and after, or are of other traffic, too"
 
 
 def _empty(name: str, path: PathWindows, episode: Episode, windows: dict[int, Window]) -> AttributionRow:

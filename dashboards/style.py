@@ -357,8 +357,12 @@ def matrix_panel(
         .cell_height(common_models.TableCellHeight.SM)
         .no_value(none)
     )
-    # The first column has the names of the rows, and is called by both labels. What is not there has no colour.
-    nothing = {"type": "special", "options": {"match": "null", "result": {"text": none, "color": "transparent"}}}
+    # The first column has the names of the rows, and is called by both labels. What is not there has no
+    # colour.
+    nothing = {
+        "type": "special",
+        "options": {"match": "null", "result": {"text": none, "color": "transparent"}},
+    }
     built: table.Panel = override(
         panel,
         f"/^(?!{row})/",

@@ -92,7 +92,10 @@ class Slowness:
                 to = RECEIVER if link.own else place.via or RECEIVER
                 credit = f", no credit for {link.zero_credit_seconds:,} s" if link.zero_credit_seconds else ""
                 delay_ns = max(_drain_ns(held, link.rate), link.zero_credit_seconds * 10**9)
-                found[f"end\0{router}\0{to}"] = (delay_ns, f"{held:,} waiting, {link.rate:,.0f}/s out{credit}")
+                found[f"end\0{router}\0{to}"] = (
+                    delay_ns,
+                    f"{held:,} waiting, {link.rate:,.0f}/s out{credit}",
+                )
         for one, other in route.links:
             links = self._network.between(one, other)
             held = sum(link.undelivered for link in links)

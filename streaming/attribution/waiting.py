@@ -12,7 +12,6 @@ from streaming.attribution.candidate import Candidate, hop_text
 from streaming.attribution.episodes import Episode
 from streaming.attribution.scene import RECEIVER, Scene
 
-
 _LEAST_SHARE: Final = 0.1
 
 

@@ -77,6 +77,12 @@ def test_slow_says_where_the_time_went() -> None:
     ]
 
 
+def test_tells_no_normal_where_none_is_known() -> None:
+    """A path that was slow from its start on is held against its objective alone."""
+    row = slow(slow={"percentile": "95", "normal_ns": 0, "now_ns": 40_000_000})
+    assert "note: p95 40 ms, above its objective's bound" in text(choose(known(row))).splitlines()
+
+
 def test_fits_80_columns_whatever_comes() -> None:
     """Long names are cut, evidence goes on below; nothing steers the terminal."""
     wide = hop("路" * 190, 10**15, evidence=["数 " * 200, "\x1b[31mred"] * 2, cause="no_route")

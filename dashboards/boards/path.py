@@ -246,6 +246,8 @@ def _where() -> Any:
     override(panel, "#", custom__width=60)
     override(panel, "/.*/", noValue="–")  # a cell; the text is for the whole panel
     override(panel, "Hop", custom__minWidth=200)
+    for name in ("In", "Out", "Lost", "Refused"):
+        override(panel, name, unit="locale")  # they are compared, to the message
     for name in ("Lost", "Refused"):
         override(
             panel,

@@ -81,6 +81,8 @@ def _remarks(row: AttributionRow) -> Iterator[str]:
         slow = row["slow"]
         normal = f"normal {_delay(slow['normal_ns'])}" if slow["normal_ns"] else "above its objective's bound"
         remarks.append(f"p{slow['percentile']} {_delay(slow['now_ns'])}, {normal}")
+    if any(stop["into"] is not None or stop["out"] is not None for stop in row["route"]):
+        remarks.append("in and out: counted from the poll before it to the poll after it")
     if row["not_exact"]:
         remarks.append(f"not exact: {row['not_exact']}")
     if not row["final"]:
@@ -118,8 +120,10 @@ def _rows(row: AttributionRow) -> Iterator[_Line]:
         flow = _count(stop["into"]), _count(stop["out"])
         if not here:
             yield _Line(stop["hop"], *flow, _sum(stop["lost"]) if stop["lost"] else "", stop["cause"], [])
+        told: list[str] = []
         for number, hop in enumerate(here):
-            yield _of_hop(hop, *(flow if number == 0 else ("", "")))
+            yield _of_hop(hop, *(flow if number == 0 else ("", "")), told)
+            told += hop["evidence"]
     for hop in hops:
         yield _of_hop(hop, _UNKNOWN, _UNKNOWN)
     for of, count_ in (("lost", row["unexplained_lost"]), ("refused", row["unexplained_refused"])):
@@ -127,7 +131,8 @@ def _rows(row: AttributionRow) -> Iterator[_Line]:
             yield _Line("(no hop)", "", "", _sum(count_), "", [f"{of}, unexplained"])
 
 
-def _of_hop(hop: Hop, into: str, out: str) -> _Line:
+def _of_hop(hop: Hop, into: str, out: str, told: Sequence[str] = ()) -> _Line:
+    """Return its line; `told` is the evidence that stands above it."""
     shared = ["also of other traffic"] if hop["shared"] else []
     if hop["delay_ns"] or hop["cause"] == "slow":
         return _Line(
@@ -136,7 +141,7 @@ def _of_hop(hop: Hop, into: str, out: str) -> _Line:
     of = [] if hop["of"] == "lost" else [hop["of"]]
     bounds = [] if hop["lower"] == hop["upper"] else [f"from {hop['lower']:,} to {hop['upper']:,}"]
     about = ", ".join([*of, *(["exact"] if hop["exact"] else bounds), *shared])
-    evidence = [*filter(None, [about]), *hop["evidence"]]
+    evidence = [*filter(None, [about]), *(text for text in hop["evidence"] if text not in told)]
     return _Line(hop["hop"], into, out, _sum(hop["said"]), hop["cause"], evidence)
 
 

@@ -62,6 +62,19 @@ def test_the_sentence_and_the_table() -> None:
         "D              –   –    5 dropped exact",
         "                                  droppedPresettled of D rose by 5",
         "(no hop)                3         lost, unexplained",
+        "",
+        "note: in and out: counted from the poll before it to the poll after it",
+    ]
+
+
+def test_evidence_stands_once_for_each_hop() -> None:
+    """Of what a hop lost and refused the evidence is often the same."""
+    gone = [hop("B", 80, cause="gone", of=of, evidence=["B did not answer"]) for of in ("lost", "refused")]
+    row = episode(hops=gone, route=[stop("B", None, None)], unexplained_lost=0, not_exact="")
+    assert text(choose(known(row))).splitlines()[2:] == [
+        "hop in out lost cause evidence",
+        "B    –   –   80 gone  B did not answer",
+        "B            80 gone  refused",
     ]
 
 

@@ -72,9 +72,10 @@ def test_evidence_stands_once_for_each_hop() -> None:
     gone = [hop("B", 80, cause="gone", of=of, evidence=["B did not answer"]) for of in ("lost", "refused")]
     row = episode(hops=gone, route=[stop("B", None, None)], unexplained_lost=0, not_exact="")
     assert text(choose(known(row))).splitlines()[2:] == [
-        "hop in out lost cause evidence",
-        "B    –   –   80 gone  B did not answer",
-        "B            80 gone  refused",
+        "hop in out missing cause evidence",
+        "B    –   –      80 gone  lost",
+        "                         B did not answer",
+        "B               80 gone  refused",
     ]
 
 

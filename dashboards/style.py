@@ -357,9 +357,18 @@ def matrix_panel(
         .cell_height(common_models.TableCellHeight.SM)
         .no_value(none)
     )
-    # The first column has the names of the rows, and is called by both labels.
+    # The first column has the names of the rows, and is called by both labels. What is not there has no
+    # colour.
+    nothing = {
+        "type": "special",
+        "options": {"match": "null", "result": {"text": none, "color": "transparent"}},
+    }
     built: table.Panel = override(
-        panel, f"/^(?!{row})/", custom__cellOptions={"type": "color-background", "mode": "basic"}
+        panel,
+        f"/^(?!{row})/",
+        custom__cellOptions={"type": "color-background", "mode": "basic"},
+        custom__minWidth=70,
+        mappings=[nothing],
     )
     return built
 

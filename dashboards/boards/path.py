@@ -244,7 +244,10 @@ def _where() -> Any:
         none="no hop lost, refused or delayed anything",
     ).sort_by([common.TableSortByFieldState().display_name("#").desc(False)])
     override(panel, "#", custom__width=60)
+    override(panel, "/.*/", noValue="–")  # a cell; the text is for the whole panel
     override(panel, "Hop", custom__minWidth=200)
+    for name in ("In", "Out", "Lost", "Refused"):
+        override(panel, name, unit="locale")  # they are compared, to the message
     for name in ("Lost", "Refused"):
         override(
             panel,

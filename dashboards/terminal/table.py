@@ -30,7 +30,8 @@ STYLES: Final = {
 _UNKNOWN: Final = "–"
 _FIGURES: Final = {"p50": 6, "p99": 7, "max": 7, "rate": 6, "lost": 5, "jitter": 6, "age": 5}  # least width
 _WIDE: Final = 100  # columns: there is room for budgets
-_WHERE: Final = {False: 14, True: 24}  # width of the hop to blame, by whether there is room
+_WIDER: Final = 120  # for jitter beside the hop to blame
+_WHERE: Final = ((140, 40), (_WIDE, 24), (0, 14))  # from so many columns on: the most for the hop to blame
 _BUDGETS: Final = 2  # overspent ones that have a line of their own
 # How many are shown of the network, where there is room for them.
 _MOST: Final = {"routers": 8, "edges": 6, "broker_links": 6, "queues": 6}
@@ -117,7 +118,7 @@ def _paths(state: Json, width: int, options: TableOptions) -> Table:
     paths = selected(state, options)
     hops = any(path.get("where") for path in paths)
     # Where a hop is to blame it matters more than jitter does; both are there where there is room.
-    figures = [name for name in _FIGURES if width >= _WIDE or not hops or name != "jitter"]
+    figures = [name for name in _FIGURES if width >= _WIDER or not hops or name != "jitter"]
     table.add_column("path" + mark.get("path", ""), ratio=1, no_wrap=True, overflow="ellipsis", min_width=10)
     for name in figures:
         table.add_column(name + mark.get(name, ""), justify="right", min_width=_FIGURES[name], no_wrap=True)
@@ -125,7 +126,7 @@ def _paths(state: Json, width: int, options: TableOptions) -> Table:
         table.add_column("budget", justify="right", min_width=9, no_wrap=True)
     table.add_column("state" + mark.get("state", ""), min_width=7, no_wrap=True)
     if hops:
-        most = _WHERE[width >= _WIDE]
+        most = next(most for least, most in _WHERE if width >= least)
         table.add_column("where", max_width=most, no_wrap=True, overflow="ellipsis")
     last = None if options.rows is None else options.offset + options.rows
     styles = {known["word"]: STYLES.get(known["colour"], "") for known in state["states"]}

@@ -15,7 +15,7 @@ from dashboards.terminal.table import count
 from deploy.why.choose import Chosen
 
 WIDTH: Final = 80
-_HEADS: Final = ("hop", "in", "out", "lost", "cause", "evidence")
+_HEADS: Final = ("hop", "in", "out", "cause", "evidence")
 _HOP: Final = 26  # columns at the most
 _UNKNOWN: Final = "–"
 _ALSO: Final = 5
@@ -65,7 +65,7 @@ def _lines(chosen: Chosen) -> Iterator[str]:
             yield from _table(row)
         yield from _remarks(row)
     for other in chosen.also[:_ALSO]:
-        yield from _marked("also: ", f"{_span(other['from_ns'], other['to_ns'])}: {other['sentence']}")
+        yield from _marked("also: ", other["sentence"])
     if chosen.before is not None:
         at = _moment(chosen.before["from_ns"])
         yield from _marked("before: ", f"{chosen.before['sentence']} (--at {at})")
@@ -80,10 +80,10 @@ def _remarks(row: AttributionRow) -> Iterator[str]:
     remarks = [f"{number:,} {what}" for number, what in beside if number]
     if row["slow"] is not None:
         slow = row["slow"]
-        normal = (
-            f"normal {_delay(slow['normal_ns'])}" if slow["normal_ns"] else "what is normal is not known yet"
-        )
+        normal = f"normal {_delay(slow['normal_ns'])}" if slow["normal_ns"] else "above its objective's bound"
         remarks.append(f"p{slow['percentile']} {_delay(slow['now_ns'])}, {normal}")
+    if any(stop["into"] is not None or stop["out"] is not None for stop in row["route"]):
+        remarks.append("in and out: counted from the poll before it to the poll after it")
     if row["not_exact"]:
         remarks.append(f"not exact: {row['not_exact']}")
     if not row["final"]:
@@ -98,8 +98,7 @@ def _remarks(row: AttributionRow) -> Iterator[str]:
 
 def _table(row: AttributionRow) -> Iterator[str]:
     lines = list(_rows(row))
-    slow = row["kind"] == "slow"
-    heads = _Line(*_HEADS[:3], "delay" if slow else _HEADS[3], _HEADS[4], [_HEADS[5]])
+    heads = _Line(*_HEADS[:3], _sum_head(row), _HEADS[3], [_HEADS[4]])
     cells = [(shown(one.hop), *one[1:5]) for one in (heads, *lines)]
     widths = [max(cell_len(cell[place]) for cell in cells) for place in range(5)]
     widths[0] = min(widths[0], _HOP)
@@ -112,34 +111,44 @@ def _table(row: AttributionRow) -> Iterator[str]:
         yield from (indent + part for part in evidence[1:])
 
 
+def _sum_head(row: AttributionRow) -> str:
+    """Return what the figures of a row's hops are of; where they are of both, each says it beside."""
+    if row["kind"] == "slow":
+        return "delay"
+    return "missing" if row["lost"] and row["refused"] else "refused" if row["refused"] else "lost"
+
+
 def _rows(row: AttributionRow) -> Iterator[_Line]:
     """Yield a line for each stop of the route, more where several causes are there, then other hops."""
-    hops = list(row["hops"])
+    hops, head = list(row["hops"]), _sum_head(row)
     for stop in row["route"]:
         here = [hop for hop in hops if hop["hop"] == stop["hop"]]
         hops = [hop for hop in hops if hop["hop"] != stop["hop"]]
         flow = _count(stop["into"]), _count(stop["out"])
         if not here:
             yield _Line(stop["hop"], *flow, _sum(stop["lost"]) if stop["lost"] else "", stop["cause"], [])
+        told: list[str] = []
         for number, hop in enumerate(here):
-            yield _of_hop(hop, *(flow if number == 0 else ("", "")))
+            yield _of_hop(hop, *(flow if number == 0 else ("", "")), head, told)
+            told += hop["evidence"]
     for hop in hops:
-        yield _of_hop(hop, _UNKNOWN, _UNKNOWN)
+        yield _of_hop(hop, _UNKNOWN, _UNKNOWN, head)
     for of, count_ in (("lost", row["unexplained_lost"]), ("refused", row["unexplained_refused"])):
         if count_:
             yield _Line("(no hop)", "", "", _sum(count_), "", [f"{of}, unexplained"])
 
 
-def _of_hop(hop: Hop, into: str, out: str) -> _Line:
+def _of_hop(hop: Hop, into: str, out: str, head: str, told: Sequence[str] = ()) -> _Line:
+    """Return its line; `told` is the evidence that stands above it."""
     shared = ["also of other traffic"] if hop["shared"] else []
     if hop["delay_ns"] or hop["cause"] == "slow":
         return _Line(
             hop["hop"], into, out, _delay(hop["delay_ns"]), hop["cause"], [*shared, *hop["evidence"]]
         )
-    of = [] if hop["of"] == "lost" else [hop["of"]]
+    of = [] if hop["of"] == head else [hop["of"]]
     bounds = [] if hop["lower"] == hop["upper"] else [f"from {hop['lower']:,} to {hop['upper']:,}"]
     about = ", ".join([*of, *(["exact"] if hop["exact"] else bounds), *shared])
-    evidence = [*filter(None, [about]), *hop["evidence"]]
+    evidence = [*filter(None, [about]), *(text for text in hop["evidence"] if text not in told)]
     return _Line(hop["hop"], into, out, _sum(hop["said"]), hop["cause"], evidence)
 
 

@@ -65,9 +65,9 @@ def _routers(scene: Scene) -> Iterator[tuple[str, tuple[int, str]]]:
             reached = watching
         text = f"{router} did not answer{_for(absent)}"
         if outages.reason and not absent[1]:
-            text += f" ({outages.reason})"
+            text += f": {outages.reason}"
         if reached:
-            yield router, (_BESIDE, f"{text}; {', '.join(reached)} had no link to it")
+            yield router, (_BESIDE, f"{text}; {', '.join(sorted(reached))} had no link to it")
         else:
             yield router, (_SILENT, text)
 

@@ -57,6 +57,9 @@ QUEUE: Final = (OfQueue(EXPIRED, "expired", "expired"), OfQueue(KILLED, "killed"
 # Artemis looks for expired messages every 30 s, unless configured, where nobody takes them.
 EXPIRY_SCAN_NS: Final = 30_000_000_000
 
+# What a counter is called in the evidence, where not as its cause.
+COUNTED_AS: Final[dict[str, str]] = {"no_route": "unroutable"}
+
 # What people read in a sentence: "211 dropped at C → receiver".
 SAYS: Final[dict[Cause, str]] = {
     "dropped": "dropped for want of credit",

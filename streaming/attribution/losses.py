@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from streaming.attribution import absences
 from streaming.attribution.broker_history import UNROUTED
 from streaming.attribution.candidate import Candidate
-from streaming.attribution.causes import IN, OUT, QUEUE, Missing, OfLink
+from streaming.attribution.causes import COUNTED_AS, IN, OUT, QUEUE, Missing, OfLink
 from streaming.attribution.network import Network
 from streaming.attribution.router_history import Link
 from streaming.attribution.scene import RECEIVER, Scene
@@ -88,7 +88,7 @@ def _counted(
         lower = min(lower, named)
     at, to = behind or (router, "")
     kind = "queue" if queue else "end" if behind else "router"
-    text = _said(rise, tells.cause, f"on {router}'s link {_way(link)}")
+    text = _said(rise, tells.cause, f"on {router}'s link {way(link, at if queue else None)}")
     return Candidate(
         kind,  # type: ignore[arg-type]
         at,
@@ -194,7 +194,7 @@ def _risen(scene: Scene, links: Iterable[Link], tells: OfLink) -> tuple[int, str
     rises = [link.series.rise(tells.counter, span.from_ns, span.to_ns) for link in links]
     total = sum(rise.inner if rise.outer is None else rise.outer for rise in rises)
     least = "at least " if any(rise.outer is None and rise.inner for rise in rises) else ""
-    return total, f"{least}{total:,} {tells.cause.replace('_', ' ')}"
+    return total, f"{least}{total:,} {COUNTED_AS.get(tells.cause, tells.cause)}"
 
 
 def _queue(scene: Scene, of: Missing) -> Iterator[Candidate]:
@@ -248,12 +248,10 @@ def _queue(scene: Scene, of: Missing) -> Iterator[Candidate]:
 def _said(rise: Rise, what: str, where: str) -> str:
     count = rise.inner if rise.outer is None else rise.outer
     least = "at least " if rise.outer is None else ""
-    return f"{least}{count:,} {what.replace('_', ' ')} {where}"
+    return f"{least}{count:,} {COUNTED_AS.get(what, what)} {where}"
 
 
-def _way(link: Link) -> str:
-    return (
-        "to " + (link.peer or "the receiver")
-        if link.direction == "out"
-        else "from " + (link.peer or "the sender")
-    )
+def way(link: Link, broker: str | None = None) -> str:
+    """Return to or from whom it is; to the broker, where it is one to that of the path."""
+    peer = "" if link.own else broker or link.peer
+    return f"to {peer or 'the receiver'}" if link.direction == "out" else f"from {peer or 'the sender'}"

@@ -10,13 +10,14 @@ from streaming.attribution.causes import SAYS
 
 OTHER_RECEIVER: Final = "another receiver of its address takes messages at "
 MOST_HOPS: Final = 3  # are named; the others are told as a sum
+_MOST: Final = 0.9  # of a delay at one hop: the rest needs no word
 _MS_NS: Final = 1_000_000
 
 
 def sentence(row: AttributionRow) -> str:
     """Return what people read first: in alerts, on the page, above the table of `inflight why`."""
     if row["merged_into"] is not None:
-        return f"part of the episode of {clock(row['merged_into'])}"
+        return f"part of the episode of {clock(row['merged_into'])} UTC"
     if row["slow"] is not None:
         return _slow(row)
     missing = row["lost"] + row["refused"]
@@ -30,9 +31,10 @@ def sentence(row: AttributionRow) -> str:
     sums = {of: count for of, count in (("lost", row["lost"]), ("refused", row["refused"])) if count}
     told = [f"{count:,} {of}" for of, count in sums.items()]
     told[0] = told[0].replace(" ", f" of {row['sent']:,} ", 1)
-    parts = [_named(row["hops"], of, count) for of, count in sums.items()]
+    parts = [(of, _named(row["hops"], of, count)) for of, count in sums.items()]
     unexplained = row["unexplained_lost"] + row["unexplained_refused"]
-    named = "; ".join(part for part in parts if part)
+    apart = len(sums) > 1
+    named = "; ".join(f"of the {of} {part}" if apart else part for of, part in parts if part)
     if not named:
         named = "where is not known"
         if row["not_exact"].startswith(OTHER_RECEIVER):
@@ -57,8 +59,11 @@ def _hop(hop: Hop, missing: int) -> str:
         count = f"all {hop['said']:,}" if missing > 1 else "it"
     if hop["cause"] == "gone":
         return f"{count} gone with {hop['hop']}"
-    place = "in" if hop["kind"] == "queue" else "at"
-    return f"{count} {SAYS[hop['cause']]} {place} {hop['hop']}"
+    return f"{count} {SAYS[hop['cause']]} {_place(hop)}"
+
+
+def _place(hop: Hop) -> str:
+    return f"{'in' if hop['kind'] == 'queue' else 'at'} {hop['hop']}"
 
 
 def _slow(row: AttributionRow) -> str:
@@ -70,10 +75,11 @@ def _slow(row: AttributionRow) -> str:
     hops = [hop for hop in row["hops"] if hop["of"] == "late"]
     if not hops:
         return f"{told}: where is not known"
-    first = hops[0]
-    delay = f"{_ms(first['delay_ns'])} " if first["delay_ns"] else ""
+    first, excess_ns = hops[0], slow["now_ns"] - slow["normal_ns"]
+    part = " of it" if first["delay_ns"] < _MOST * excess_ns else ""
+    delay = f"{_ms(first['delay_ns'])}{part} " if first["delay_ns"] else ""
     why = f" ({first['evidence'][0]})" if first["evidence"] else ""
-    return f"{told}: {delay}{SAYS['waiting']} at {first['hop']}{why}"
+    return f"{told}: {delay}{SAYS['waiting']} {_place(first)}{why}"
 
 
 def _ms(ns: int) -> str:
@@ -84,8 +90,9 @@ def _ms(ns: int) -> str:
 
 def _when(row: AttributionRow) -> str:
     if row["open"]:
-        return f"since {clock(row['from_ns'])}"
-    return f"{clock(row['from_ns'])}-{clock(row['to_ns'])[-2:] if _same_minute(row) else clock(row['to_ns'])}"
+        return f"since {clock(row['from_ns'])} UTC"
+    to = clock(row["to_ns"])
+    return f"{clock(row['from_ns'])}-{to[-2:] if _same_minute(row) else to} UTC"
 
 
 def _same_minute(row: AttributionRow) -> bool:

@@ -10,6 +10,7 @@ from streaming.attribution.path_windows import PathWindows
 from streaming.attribution.places import Place
 from streaming.attribution.routes import Route, find_route
 from streaming.attribution.scene import RECEIVER
+from streaming.attribution.waiting import messages
 
 TIMES: Final = 3  # what is normal
 LEAST_NS: Final = 10_000_000  # above it; an objective's bound may be nearer
@@ -75,7 +76,7 @@ class Slowness:
         broker = network.brokers.get(place.via or "")
         queue = broker.queues.get(route.queue) if broker else None
         if queue is not None and queue.messages:
-            text = f"{queue.messages:,} messages, {queue.out_rate:,.0f}/s out"
+            text = f"{messages(queue.messages)}, {queue.out_rate:,.0f}/s out"
             found[f"queue\0{place.via}\0{route.queue}"] = (_drain_ns(queue.messages, queue.out_rate), text)
         if broker is not None and broker.gc_added_ms:
             text = f"collection pauses of {broker.gc_added_ms:,} ms in a poll's interval"
@@ -91,7 +92,10 @@ class Slowness:
                 to = RECEIVER if link.own else place.via or RECEIVER
                 credit = f", no credit for {link.zero_credit_seconds:,} s" if link.zero_credit_seconds else ""
                 delay_ns = max(_drain_ns(held, link.rate), link.zero_credit_seconds * 10**9)
-                found[f"end\0{router}\0{to}"] = (delay_ns, f"{held:,} wait, {link.rate:,.0f}/s{credit}")
+                found[f"end\0{router}\0{to}"] = (
+                    delay_ns,
+                    f"{held:,} waiting, {link.rate:,.0f}/s out{credit}",
+                )
         for one, other in route.links:
             links = self._network.between(one, other)
             held = sum(link.undelivered for link in links)
@@ -99,7 +103,7 @@ class Slowness:
             if held or stuck:
                 rate = sum(link.rate for link in links)
                 since_ns = max((link.stuck_ns for link in links), default=0)
-                text = f"{held + stuck:,} wait, {rate:,.0f}/s"
+                text = f"{held + stuck:,} waiting, {rate:,.0f}/s out"
                 found[f"link\0{one}\0{other}"] = (max(_drain_ns(held, rate), since_ns), text)
         found |= self._unreachable(place, route)
         return found

@@ -178,8 +178,8 @@ class Judge:
             if event.concerns(path) and event.covers(row["from_ns"] - 30 * 10**9, row["to_ns"])
         ]
         for event in list({event.key: event for event in done}.values())[:2]:
-            text = " ".join(part for part in (event.kind, event.text or f"{event.do} {event.what}") if part)
-            row["hops"][0]["evidence"] = [*row["hops"][0]["evidence"], f"marked: {text}"[:512]][:16]
+            text = f"marked {event.kind}: {event.text or f'{event.do} {event.what}'}"
+            row["hops"][0]["evidence"] = [*row["hops"][0]["evidence"], text[:512]][:16]
 
 
 def _settle_ns(place: Place) -> int:
@@ -235,7 +235,7 @@ def _not_exact(scene: Scene, row: AttributionRow) -> str:
         ),
         (row["open"], "it goes on"),
         (unobserved, "nobody watched for some of the messages"),
-        (True, "no counter of its own stood still before and after"),
+        (True, "its counters did not stand still before and after, or are of other traffic, too"),
     )
     return next(why for holds, why in reasons if holds)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Final
 
 from collectors.contract.attribution_rows import MOST_HOPS, Hop
 from streaming.attribution import losses
@@ -11,6 +12,12 @@ from streaming.attribution.candidate import Candidate, HopKind, hop_text
 from streaming.attribution.episodes import Episode
 from streaming.attribution.path_windows import Window
 from streaming.attribution.scene import RECEIVER, SENDER, Scene
+
+_LEAST_SHARE: Final = 0.1
+
+
+def messages(count: int) -> str:
+    return f"{count:,} message{'' if count == 1 else 's'}"
 
 
 def candidates(scene: Scene) -> list[Candidate]:
@@ -26,7 +33,7 @@ def waits(scene: Scene) -> Iterator[Candidate]:
     queue = broker.queues.get(scene.route.queue) if broker else None
     if queue is not None and queue.messages and place.via is not None:
         consumers = "no consumer" if not queue.consumers else f"{queue.out_rate:,.0f}/s out"
-        text = f"{queue.messages:,} messages, {consumers}"
+        text = f"{messages(queue.messages)}, {consumers}"
         yield Candidate(
             *("queue", place.via, scene.route.queue, "late", "waiting", 0, queue.messages, "counted"),
             evidence=[text],
@@ -41,7 +48,7 @@ def waits(scene: Scene) -> Iterator[Candidate]:
                 lower=0,
                 upper=waits_here,
                 how="counted",
-                evidence=[f"{waits_here:,} wait on {router}'s link to {link.peer or 'the receiver'}{credit}"],
+                evidence=[f"{waits_here:,} waiting on {router}'s link {losses.way(link, place.via)}{credit}"],
             )
     for one, other in scene.route.links:
         links = network.between(one, other)
@@ -50,14 +57,19 @@ def waits(scene: Scene) -> Iterator[Candidate]:
             yield Candidate(
                 *("link", one, other, "late", "waiting", 0, count, "shared"),
                 shared=True,
-                evidence=[f"{count:,} wait on {one}'s links to {other}"],
+                evidence=[f"{count:,} waiting on {one}'s links to {other}"],
             )
 
 
 def slow_hops(episode: Episode, excess_ns: int) -> list[Hop]:
-    """Return the hops of a slow episode, the longest delay first; none explains more than there is."""
+    """Return the hops of a slow episode, the longest delay first; none explains more than there is.
+
+    Messages always wait a little everywhere: what is no tenth of the delay is not to blame for it.
+    """
     found: list[Hop] = []
     for key, (text, delay_ns) in sorted(episode.delays.items(), key=lambda item: -item[1][1])[:MOST_HOPS]:
+        if delay_ns and delay_ns < _LEAST_SHARE * excess_ns:
+            continue
         kind, at, to = key.split("\0")
         found.append(_delaying(kind, at, to, min(delay_ns, excess_ns) if delay_ns else excess_ns, text))  # type: ignore[arg-type]
     return found

@@ -81,6 +81,18 @@ def test_tells_where(served: Served) -> None:
     assert "where" not in printed(state)[1]
 
 
+def test_room_is_shared_by_name_and_hop(served: Served) -> None:
+    """Both are long: at 100 columns the name keeps a dozen letters, at 160 the hop has more than at 100."""
+    now = recent()
+    served.exporter.apply_window(window("p" * 80, number=now, lost=211))
+    served.exporter.apply_attribution(episode("p" * 80, now, hops=[hop("h" * 80)]))
+    state = snapshot(served.exporter)
+    narrow, wide = (printed(state, width)[2] for width in (100, 160))
+    assert narrow.count("p") > 12
+    assert wide.count("p") > narrow.count("p")
+    assert (narrow.count("h"), wide.count("h")) == (23, 39)
+
+
 def test_says_which_queues_are_of_a_broker_that_does_not_answer(served: Served) -> None:
     """Their figures are the last that were heard, and are not shown as if they were of now."""
     served.put_broker("silent", "queue", [{"queue": "late", "address": "late", "messages": 2}])

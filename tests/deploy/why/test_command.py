@@ -63,6 +63,20 @@ def test_the_sentence_and_the_table() -> None:
         "D              –   –    5 dropped exact",
         "                                  droppedPresettled of D rose by 5",
         "(no hop)                3         lost, unexplained",
+        "",
+        "note: in and out: counted from the poll before it to the poll after it",
+    ]
+
+
+def test_evidence_stands_once_for_each_hop() -> None:
+    """Of what a hop lost and refused the evidence is often the same."""
+    gone = [hop("B", 80, cause="gone", of=of, evidence=["B did not answer"]) for of in ("lost", "refused")]
+    row = episode(hops=gone, route=[stop("B", None, None)], unexplained_lost=0, not_exact="")
+    assert text(choose(known(row))).splitlines()[2:] == [
+        "hop in out missing cause evidence",
+        "B    –   –      80 gone  lost",
+        "                         B did not answer",
+        "B               80 gone  refused",
     ]
 
 
@@ -78,11 +92,10 @@ def test_slow_says_where_the_time_went() -> None:
     ]
 
 
-def test_slow_before_anything_is_normal() -> None:
-    """Above an objective's bound, as no normal was learnt yet."""
-    figures = {"percentile": "95", "normal_ns": 0, "now_ns": 40_000_000}
-    lines = text(choose(known(slow(route=[], not_exact="", slow=figures)))).splitlines()
-    assert "note: p95 40 ms, what is normal is not known yet" in lines
+def test_tells_no_normal_where_none_is_known() -> None:
+    """A path that was slow from its start on is held against its objective alone."""
+    row = slow(slow={"percentile": "95", "normal_ns": 0, "now_ns": 40_000_000})
+    assert "note: p95 40 ms, above its objective's bound" in text(choose(known(row))).splitlines()
 
 
 def test_fits_80_columns_whatever_comes() -> None:

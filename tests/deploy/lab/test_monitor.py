@@ -10,6 +10,7 @@ import yaml
 
 from collectors.config.load import parse
 from deploy.demo import config as demo
+from deploy.demo.stories import topology
 from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.lab.lab import Lab
 from deploy.topology import load
@@ -77,7 +78,7 @@ def test_the_demonstrations_network(
     """Four paths, whichever routers are on the PATH; without any, of stand-ins that speak like qdrouterd."""
     monkeypatch.setattr("shutil.which", lambda command: command if command == program else None)
     with Supervisor(tmp_path) as supervisor:
-        lab = Lab(supervisor, demo.topology(), kafka=True)
+        lab = Lab(supervisor, topology(), kafka=True)
         file = demo.write_config(lab, tmp_path / "demo", "127.0.0.1:1", {"orders": 7})
     made = parse(file.read_text(), "demo.yaml")
     assert {router.kind for router in lab.routers.values()} == {program or "stand-in"}

@@ -34,6 +34,7 @@ def test_topics_have_the_settings_of_the_contract(kafka: Kafka) -> None:
         "settings.broker": 12,
         "settings.windows": 12,
         "settings.live": 12,
+        "settings.attribution": 12,
         "settings.events": 1,
         "settings.dead-letters": 1,
     }

@@ -160,7 +160,7 @@ def test_names_of_bars_stay_small(panel: dict[str, Any]) -> None:
 
 
 def test_what_is_not_there_is_a_dash_without_colour() -> None:
-    """A cell of *Where* does not say what is meant for the whole panel, and one of the matrix is not green."""
+    """A cell of *Where* does not say what is meant for the panel, and one of the matrix is not green."""
     panels = {panel["title"]: panel for name in ("overview", "path") for panel in BOARDS[name]["panels"]}
     everywhere = [
         told

@@ -33,6 +33,14 @@ class _Commands(click.Group):
                 click.echo(f"inflight: the output cannot be written: {error.strerror}", err=True)
             os._exit(2)  # an exit that flushes would fail again
 
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            # Not 1, which click would say: that is for what is wrong in what was looked at.
+            click.echo("inflight: interrupted", err=True)
+            ctx.exit(2)
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
         return sorted(SUMMARIES)
 

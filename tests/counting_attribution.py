@@ -34,6 +34,9 @@ class CountingAttribution(Attribution):
             raise ValueError("the state is of version 2")
         self.known: dict[str, Any] = json.loads(state) if state else {"fed": [], "waiting": []}
 
+    def reach(self, now_ns: int) -> None:
+        """Its rows are of when they are told."""
+
     def feed_window(self, row: WindowRow) -> None:
         self.known["fed"].append(f"window {row['path']}")
         if row["classes"]["lost"]:

@@ -113,6 +113,7 @@ def live(path: str = "east-west", number: int = 0, **fields: Any) -> LiveRow:
     start_ns = START + number * LENGTH
     row: dict[str, Any] = _about(path) | {
         "at_ns": start_ns + 3 * SECOND,
+        "appended_ns": start_ns + 3 * SECOND + SECOND // 10,
         "window_start_ns": start_ns,
         "window_ns": LENGTH,
         "sent": 30,

@@ -64,7 +64,7 @@ _MAY_IMPORT = {
     "deploy/spark_submit": "errors jvm parts",
     "deploy/standin": "control_socket errors logs",
     "deploy/topology": "",
-    "deploy/actions": "embedded errors lab marks topology",
+    "deploy/actions": "embedded errors lab marks topology why",
     "deploy/embedded": "errors jvm standin topology",
     "deploy/lab": "control_socket embedded errors jvm logs signals standin topology",
     "deploy/demo": "actions embedded errors jvm lab signals topology why",

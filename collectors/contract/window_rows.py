@@ -165,6 +165,7 @@ class LiveRow(Named):
     """What is known now of a path: of its newest window with data and all open ones. The last row wins."""
 
     at_ns: TimeNs  # the newest frontier of any of its ends
+    appended_ns: TimeNs  # when Kafka took the newest of its records; 0: not known
     window_start_ns: TimeNs
     window_ns: WindowNs
     sent: Count
@@ -212,6 +213,8 @@ def check_window(row: Any) -> WindowRow:
 
 def check_live(row: Any) -> LiveRow:
     """Does the same for a live row; one of an older job is made whole."""
+    if isinstance(row, dict):
+        row.setdefault("appended_ns", 0)
     ends = row.get("ends") if isinstance(row, dict) else None
     for end in ends if isinstance(ends, list) else ():
         if isinstance(end, dict):

@@ -26,7 +26,7 @@ from collectors.probe.transport import Connection, SendingLink
 _TICK_NS: Final = 500_000  # messages that are due within it go out together
 _RETRY_NS: Final = 100_000_000  # where nothing is timed: unpaced, or all is due and waits
 _MOST_IN_TURN: Final = 1_000  # messages in one go, then the socket's turn
-_BYTES_IN_TURN: Final = 1 << 18  # of which no more than the first message goes beyond this
+_BYTES_IN_TURN: Final = 1 << 17  # of which no more than the first message goes beyond this
 
 
 class Sender:

@@ -20,6 +20,7 @@ from collectors.http.server import NO_PAGE
 from deploy.actions import by_hand
 from deploy.actions.by_hand import Target
 from deploy.errors import Problem
+from deploy.why.ask import ask_exporter
 
 _TIMEOUT_SECONDS: Final = 5.0
 _OK: Final = 200
@@ -132,6 +133,16 @@ def p99(path: str, url: str | None = None, network: Network | None = None) -> fl
     if not response:
         raise Problem(f"nothing of the path {path} has arrived: there is no latency of it")
     return float(response.get("99", response["max"]))
+
+
+def attributed_to(path: str, url: str | None = None, network: Network | None = None) -> str:
+    """Return the hop that is to blame in a path's newest episode, like `B` or `C → receiver`.
+
+    Empty where nothing was missing or slow, and where no hop explains it.
+    """
+    rows = ask_exporter(url or _exporter(network), path).rows
+    newest = max(rows, key=lambda row: row["to_ns"], default=None)
+    return newest["hops"][0]["hop"] if newest and newest["hops"] else ""
 
 
 def _act(do: str, what: str, network: Network | None, seconds: float | None = None, **fields: Any) -> Told:

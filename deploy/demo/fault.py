@@ -15,7 +15,7 @@ from deploy.actions.marking import Marks
 from deploy.actions.player import play
 from deploy.demo.stack import Stack
 from deploy.demo.stories import Story
-from deploy.demo.verdict import Verdict, wait_final
+from deploy.demo.verdict import Span, Verdict, wait_final
 
 _MENDED_SECONDS: Final = 5.0  # until probes have found their ways again
 _FINAL_SECONDS: Final = 120.0  # windows settle, polls come in; without polls it is final after a minute
@@ -46,7 +46,7 @@ class Breaking:
             if stopping.is_set():
                 return
         actions = self._stack.lab.plan.topology.stories[self._story.name]
-        since_ns = time.time_ns()
+        from_ns = time.time_ns() + min(action.after for action in actions)
         with Marks(self._tell) as marks:
             mark = marks.to(load.load(self._stack.config_file))
             play(actions, InProcess(self._stack.lab), mark, stopping, self._tell)
@@ -54,7 +54,8 @@ class Breaking:
             return
         self._stack.lab.wait_connected()
         stopping.wait(_MENDED_SECONDS)
+        span = Span(from_ns, time.time_ns())
         url = self._stack.url("export")
-        self.verdict = wait_final(url, self._story.path, since_ns, _FINAL_SECONDS, stopping)
+        self.verdict = wait_final(url, self._story.path, span, _FINAL_SECONDS, stopping)
         self._tell(self.verdict.text)
         self._tell(f"for more: inflight why {self._story.path} {url}")

@@ -17,7 +17,7 @@ _LOOK_SECONDS: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The sentence of a path, and whether it can still change."""
+    """The sentence of a path, of several episodes one after the other, and whether it can still change."""
 
     path: str
     sentence: str
@@ -28,22 +28,32 @@ class Verdict:
         return f"{self.path}: {self.sentence} ({'final' if self.final else 'provisional'})"
 
 
-def wait_final(url: str, path: str, since_ns: int, seconds: float, stopping: threading.Event) -> Verdict:
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From when the network was broken to when it was whole again."""
+
+    from_ns: int
+    to_ns: int
+
+
+def wait_final(url: str, path: str, span: Span, seconds: float, stopping: threading.Event) -> Verdict:
     """Return what the exporter says when it is final, or as it is when the time is over."""
     deadline = time.monotonic() + seconds
     while True:
         try:
-            found = verdict(ask_exporter(url, path), since_ns)
+            found = verdict(ask_exporter(url, path), span)
         except Problem as problem:
             found = Verdict(path, problem.message, final=False)
         if found.final or time.monotonic() > deadline or stopping.wait(_LOOK_SECONDS):
             return found
 
 
-def verdict(known: Known, since_ns: int) -> Verdict:
-    """Return what is said of the time since then; it is final when all its episodes are."""
-    rows = [row for row in known.rows if row["to_ns"] > since_ns]
+def verdict(known: Known, span: Span) -> Verdict:
+    """Return what is said of that time; it is final when all its windows and episodes are."""
+    rows = [row for row in known.rows if row["to_ns"] > span.from_ns and row["from_ns"] < span.to_ns]
     chosen = choose(replace(known, rows=rows))
-    told = [row for row in (chosen.row, *chosen.also) if row is not None]
-    final = bool(told) and all(row["final"] and not row["open"] for row in told)
-    return Verdict(known.path, sentence(chosen), final)
+    told = sorted((row for row in (chosen.row, *chosen.also) if row), key=lambda row: row["from_ns"])
+    settled = known.window is not None and known.window["start_ns"] >= span.to_ns
+    final = settled and bool(told) and all(row["final"] and not row["open"] for row in told)
+    missing = [row["sentence"] for row in told if row["lost"] + row["refused"]]
+    return Verdict(known.path, "; ".join(missing) or sentence(chosen), final)

@@ -60,8 +60,9 @@ def _lines(chosen: Chosen) -> Iterator[str]:
     yield from wrapped(shown(sentence(chosen)), WIDTH)
     row = chosen.row
     if row is not None:
-        yield ""
-        yield from _table(row)
+        if row["route"] or row["hops"]:
+            yield ""
+            yield from _table(row)
         yield from _remarks(row)
     for other in chosen.also[:_ALSO]:
         yield from _marked("also: ", other["sentence"])

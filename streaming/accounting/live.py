@@ -46,6 +46,7 @@ class LiveFigures:
         ends: PathEnds,
         outage_since_ns: int | None,
         p999_ns: int,
+        appended_ns: int,
     ) -> LiveRow:
         living = ends.living()
         receivers = [end.frontier_ns for end in living if end.role == "receiver"]
@@ -59,6 +60,7 @@ class LiveFigures:
         return {
             **path.named(),
             "at_ns": max((end.own_frontier_ns for end in ends.by_key.values()), default=0),
+            "appended_ns": appended_ns,
             "window_start_ns": start_ns,
             "window_ns": rules.window_ns,
             "sent": sent,

@@ -88,7 +88,8 @@ class PathState:
         if info is None:
             return None
         since_ns = min(finality.outages.since_ns.values(), default=None)
-        return self._live.row(info, self.rules, self._windows.open(), self._ends, since_ns, finality.p999_ns)
+        times = since_ns, finality.p999_ns, self.last_append_ns
+        return self._live.row(info, self.rules, self._windows.open(), self._ends, *times)
 
     # -- kept state
 

@@ -17,6 +17,10 @@ _BESIDE: Final = 3  # a neighbour that answers has lost its link to it
 _LINK: Final = 2
 _SILENT: Final = 1  # it does not answer, and may only be behind another one
 
+# One that answers again as the instance that it was had stood still where so many neighbours, which answered
+# all the time, had lost their links to it; else only a link was down, and it was out of reach.
+_STOOD_STILL: Final = 2
+
 BOUND_POLL_NS: Final = 10_000_000_000  # a link that went is missed by the next poll
 
 
@@ -48,14 +52,17 @@ def _routers(scene: Scene) -> Iterator[tuple[str, tuple[int, str]]]:
         absent = outages.meets(span.from_ns, span.to_ns) if outages else None
         if outages is None or absent is None:
             continue
-        if absent[1] and history is not None and _same_instance(history, absent):
-            continue  # it had only been out of reach
         beside = [
             one if other == router else other
             for one, other in _links_of(scene, router)
             if (link := _link(scene, one, other)) is not None and link.meets(span.from_ns, span.to_ns)
         ]
         reached = [name for name in beside if _answers(scene, name)]
+        if absent[1] and history is not None and _same_instance(history, absent):
+            watching = [name for name in reached if _answered_all_the_time(scene, name)]
+            if len(watching) < _STOOD_STILL:
+                continue  # it had only been out of reach
+            reached = watching
         text = f"{router} did not answer{_for(absent)}"
         if outages.reason and not absent[1]:
             text += f": {outages.reason}"
@@ -87,6 +94,11 @@ def _links_of(scene: Scene, router: str) -> list[tuple[str, str]]:
 def _answers(scene: Scene, router: str) -> bool:
     outages = _outages(scene, router)
     return outages is not None and outages.up
+
+
+def _answered_all_the_time(scene: Scene, router: str) -> bool:
+    outages = _outages(scene, router)
+    return outages is not None and outages.meets(scene.span.from_ns, scene.span.to_ns) is None
 
 
 def _same_instance(history: RouterHistory, absent: list[int]) -> bool:

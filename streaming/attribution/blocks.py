@@ -49,7 +49,8 @@ class Rests(NamedTuple):
 def losses(scene: Scene) -> Rests | None:
     """Return what each hop of the way lost, as far as it can be told exactly; None where nothing can."""
     place, span = scene.place, scene.span
-    if place.via is not None or place.multicast or not span.sure or not scene.route.line:
+    known = span.sure and not span.apart and scene.route.line
+    if place.via is not None or place.multicast or not known:
         return None
     if not place.marking_ns:
         rest = _Block(place.address, 0, span.from_ns, span.to_ns, 1 << 62)

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from collectors.contract.telemetry import Telemetry
+from streaming.attribution.clocks import Lateness
+from streaming.attribution.one_run import OneRun
 from streaming.attribution.series import Asked, Series
 
 # Places in the values of a series. Sums that only rise in the collector's run: see collectors/broker/.
@@ -15,6 +17,7 @@ EXPIRED, KILLED, ADDED, ACKNOWLEDGED = range(len(QUEUE_COUNTERS))
 UNROUTED: Final = 0
 
 MOST_QUEUES: Final = 4_096
+MOST_SPANS: Final = 256  # times that it was away, or started anew: the newest ones are kept
 _HIGHEST: Final = 1 << 62
 
 
@@ -53,10 +56,14 @@ class BrokerHistory:
     told: dict[str, list[int]] = field(default_factory=dict)  # by entity: numbers of the last two polls
     gc_added_ms: int = 0  # collection pauses of its JVM, in the last poll's interval
     omitted: int = 0
+    listened: OneRun = field(default_factory=OneRun)
+    lateness: Lateness = field(default_factory=Lateness)  # of its collector's clock
 
     def take(self, record: Telemetry) -> None:
         """Take in a record; raises ValueError where its rows cannot be read."""
         at = Asked(record.asked_ns, max(record.asked_ns, record.answered_ns))
+        if not self.listened.listens(record):
+            return
         if record.entity == "broker":
             self._broker(record, at)
         elif record.entity == "queue":
@@ -81,6 +88,7 @@ class BrokerHistory:
         up, start_ms = row.get("up") is True, row.get("start_ms")
         if self.up and not up:
             self.absences.append([self.heard_ns or at.asked_ns, 0])
+            del self.absences[:-MOST_SPANS]
         elif up and not self.up and self.absences:
             self.absences[-1][1] = at.answered_ns
         self.up = up
@@ -89,6 +97,7 @@ class BrokerHistory:
             restarted = record.restarted or bool(self.start_ms and started and started != self.start_ms)
             if restarted:
                 self.restarts.append([min(self.heard_ns, at.asked_ns), at.answered_ns])
+                del self.restarts[:-MOST_SPANS]
             if restarted or record.run != self.run:
                 self.epoch += 1
             self.run, self.start_ms = record.run, started

@@ -13,10 +13,12 @@ from collectors.contract.telemetry import Telemetry
 from collectors.contract.topics import Topic
 from collectors.contract.window_rows import LiveRow, WindowRow
 from streaming.attribution import state_codec
+from streaming.attribution.clocks import check_stamp
 from streaming.attribution.episodes import Episode, regroup
 from streaming.attribution.network import Network
 from streaming.attribution.path_windows import PathWindows
 from streaming.attribution.places import Place
+from streaming.attribution.shares import Shared
 from streaming.attribution.slow import Slowness
 from streaming.attribution.verdict import Judge
 
@@ -43,14 +45,15 @@ class State:
     network: Network = field(default_factory=Network)
     paths: dict[str, PathState] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
-    shared: dict[str, dict[str, int]] = field(default_factory=dict)
+    shared: Shared = field(default_factory=dict)
     now_ns: int = 0
 
 
 class Attribution:
     """State of a group. Feed in any order; `turn` gives the rows that are new or revised since the last one.
 
-    Nothing here knows a clock: `now_ns` is the newest append time (in Spark) or the wall clock (in process).
+    Nothing here knows a clock: `now_ns` is the newest append time (in Spark) or the wall clock (in process);
+    whoever feeds tells it by `reach`.
     """
 
     def __init__(self, places: Mapping[str, Place], state: bytes | None = None) -> None:
@@ -60,18 +63,25 @@ class Attribution:
         self._judge = Judge(self._state.network, self._state.events, self._state.shared)
         self._slowness = Slowness(self._state.network)
 
+    def reach(self, now_ns: int) -> None:
+        """Let time go on: what is fed next came now."""
+        self._state.now_ns = max(self._state.now_ns, now_ns)
+
     def feed_window(self, row: WindowRow) -> None:
-        """Take in a final row or a revision of one."""
+        """Take in a final row or a revision of one; raises ValueError where its time is far ahead."""
+        check_stamp(row["window_start_ns"], self._state.now_ns)
         path = self._path(row["path"])
         path.changed |= path.windows.take(row, self._state.now_ns)
 
     def feed_live(self, row: LiveRow) -> None:
-        """Take in what is known now of a path."""
+        """Take in what is known now of a path; raises ValueError where its time is far ahead."""
+        check_stamp(max(row["at_ns"], row["oldest_pending_ns"] or 0), self._state.now_ns)
         self._path(row["path"]).windows.take_live(row, self._state.now_ns)
 
     def feed_poll(self, topic: Topic, record: Telemetry) -> None:
         """Take a record of `inflight.router` or `inflight.broker`; raises ValueError for any other."""
-        self._state.network.take(topic, record)
+        check_stamp(max(record.at_ns, record.asked_ns, record.answered_ns), self._state.now_ns)
+        self._state.network.take(topic, record, self._state.now_ns)
 
     def feed_event(self, event: Event) -> None:
         """Take in what was done on purpose: it is named as evidence."""
@@ -81,7 +91,7 @@ class Attribution:
     def turn(self, now_ns: int) -> list[AttributionRow]:
         """Return new rows and revisions; forget what is too old to matter."""
         state = self._state
-        state.now_ns = max(state.now_ns, now_ns)
+        self.reach(now_ns)
         rows: list[AttributionRow] = []
         self._judge.sharing = self._sharing()
         for name, path in state.paths.items():
@@ -165,6 +175,7 @@ class Attribution:
         state = self._state
         before_ns = state.now_ns - KEEP_NS
         state.network.forget(before_ns)
+        self._judge.shares.forget(state.now_ns - EPISODES_KEEP_NS)
         for name in list(state.paths):
             path = state.paths[name]
             path.windows.forget(before_ns)

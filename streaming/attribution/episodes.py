@@ -26,7 +26,7 @@ class Episode:
     suspected_ns: int = 0  # told by a live row, before any window was final
     revision: int = -1
     final: bool = False
-    told: str = ""  # the row as it was told last, without what changes each time
+    told: str = ""  # a digest of the row as it was told last, without what changes each time
     delays: dict[str, tuple[str, int]] = field(
         default_factory=dict
     )  # of a slow one: the longest, and why, by hop

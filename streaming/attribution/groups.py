@@ -128,6 +128,7 @@ class Groups:
         self._newest_ns[group] = max(self._newest_ns[group], at_ns)
         if at_ns - self._turned_ns.setdefault(group, at_ns) > LONGEST_NS:
             self._turn(group)
+        self._groups[group].reach(at_ns)
         return self._groups[group]
 
     def _turn(self, group: str) -> None:

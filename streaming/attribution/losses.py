@@ -26,11 +26,10 @@ def candidates(scene: Scene, of: Missing) -> list[Candidate]:
     cut = max((one for one in gone if one.how == "absent"), key=lambda one: one.weight, default=None)
     if cut is None:
         return [*gone, *made, *found]
-    # What a router made for want of a way on is of the hop that was gone then.
-    for one in made:
-        if one.kind == "router":
-            cut.evidence += one.evidence
-    return [*gone, *(one for one in made if one.kind != "router"), *found]
+    # What a router made for want of a way on, or dropped on its way there, is of the hop that was gone then.
+    theirs = [one for one in made if one.kind == "router" or cut.at in {one.at, one.to}]
+    cut.evidence += [text for one in theirs for text in one.evidence]
+    return [*gone, *(one for one in made if one not in theirs), *found]
 
 
 def _rises(scene: Scene, series: Series, counter: int) -> tuple[Rise, Rise]:

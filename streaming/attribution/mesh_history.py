@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from collectors.contract.telemetry import Telemetry
+from streaming.attribution.one_run import OneRun
 from streaming.attribution.told_names import is_name
 
 MOST: Final = 4_096
+MOST_SPANS: Final = 256  # outages of one: the newest ones are kept
 APART: Final = "\0"
 
 
@@ -24,6 +26,7 @@ class Outages:
     def tell(self, ns: int, *, up: bool, reason: str = "") -> None:
         if self.up and not up:
             self.spans.append([self.told_ns or ns, 0])
+            del self.spans[:-MOST_SPANS]
         elif up and not self.up and self.spans:
             self.spans[-1][1] = ns
         self.up, self.told_ns, self.reason = up, ns, reason
@@ -43,15 +46,17 @@ class MeshHistory:
     """One mesh, as its collector sees it."""
 
     mesh: str
-    run: str = ""
+    listened: OneRun = field(default_factory=OneRun)
     told_ns: int = 0
     routers: dict[str, Outages] = field(default_factory=dict)
     links: dict[str, Outages] = field(default_factory=dict)  # by both ends, in order
 
     def take(self, record: Telemetry) -> None:
         """Take in the record of the mesh."""
+        if not self.listened.listens(record):
+            return
         ns = max(record.at_ns, record.answered_ns)
-        self.run, self.told_ns = record.run, max(ns, self.told_ns)
+        self.told_ns = max(ns, self.told_ns)
         for row in record.rows:
             up = row.get("up")
             if not isinstance(up, bool):

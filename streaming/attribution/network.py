@@ -14,7 +14,6 @@ from streaming.attribution.router_history import Link, RouterHistory
 
 MOST_ROUTERS: Final = 2_000
 MOST_BROKERS: Final = 1_000
-FAR_CLOCK_NS: Final = 1_000_000_000  # hosts whose clocks are further apart are not compared exactly
 
 
 @dataclass(slots=True)
@@ -29,14 +28,15 @@ class Network:
         default=None, init=False, repr=False, compare=False
     )
 
-    def take(self, topic: Topic, record: Telemetry) -> None:
-        """Take in a record; raises ValueError where its rows cannot be read, or there is no room."""
+    def take(self, topic: Topic, record: Telemetry, now_ns: int) -> None:
+        """Take in a record that came now; raises ValueError where it cannot be read, or there is no room."""
         self._ends = None
         if topic is BROKER:
             broker = self.brokers.get(record.target)
             if broker is None:
                 _room(self.brokers, MOST_BROKERS)
                 broker = self.brokers[record.target] = BrokerHistory(record.mesh, record.target)
+            broker.lateness.take(record.answered_ns, now_ns)
             broker.take(record)
         elif not record.target:
             mesh = self.meshes.get(record.mesh)
@@ -49,6 +49,7 @@ class Network:
             if router is None:
                 _room(self.routers, MOST_ROUTERS)
                 router = self.routers[record.target] = RouterHistory(record.mesh, record.target)
+            router.lateness.take(record.answered_ns, now_ns)
             router.take(record)
 
     def ends(self, addresses: tuple[str, ...], direction: str) -> list[tuple[str, Link]]:

@@ -48,9 +48,8 @@ def _through(scene: Scene, router: str) -> tuple[int | None, int | None]:
     into = out = 0
     known = False
     for row in rows:
-        rises = [
-            row.series.rise(place, span.from_ns, span.to_ns).outer for place in (INGRESS, EGRESS, TRANSIT)
-        ]
+        to_ns = min(span.to_ns, row.asked_ns)  # of one that goes on: until the last poll
+        rises = [row.series.rise(place, span.from_ns, to_ns).outer for place in (INGRESS, EGRESS, TRANSIT)]
         ingress, egress, transit = rises
         if ingress is None or egress is None or transit is None:
             continue

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from collectors.contract.window_rows import LiveRow, WindowRow
+from streaming.attribution.clocks import Lateness
 from streaming.attribution.normal import Normal
 
 MOST_WINDOWS: Final = 2_048
@@ -32,6 +33,7 @@ class Window:
     unsure: bool = False  # its sums are doubtful
     percentile: str = ""
     slow_ns: int = 0
+    sent_late_ns: int = 0  # of that: from when it was due until it was sent
     slow: bool = False  # by what was normal when it came
 
     @property
@@ -54,6 +56,7 @@ class PathWindows:
     judged_ns: int = 0  # windows until then were held against what is normal
     heard_ns: int = 0
     live_at_ns: int = 0
+    lateness: Lateness = field(default_factory=Lateness)  # of its probes' clocks
     live_slow_ns: int = 0  # of the newest window, until now
     waits: list[tuple[int, dict[str, tuple[str, int]]]] = field(
         default_factory=list
@@ -86,6 +89,8 @@ class PathWindows:
     def take_live(self, row: LiveRow, now_ns: int) -> None:
         """Take in a live row: what may be missing, and where the ends are attached."""
         self.live_at_ns = row["at_ns"]
+        if row["appended_ns"]:
+            self.lateness.take(row["at_ns"], row["appended_ns"])
         self.heard_ns = max(self.heard_ns, now_ns)
         self.suspect = row["suspect"]
         self.live_slow_ns = _slow_of(row["response"])[1]
@@ -118,6 +123,7 @@ class PathWindows:
 
 def _window(row: WindowRow) -> Window:
     percentile, slow_ns = _slow_of(row["response"]["percentiles"] if row["response"] else {})
+    service = row["service"]["percentiles"] if row["service"] else {}
     return Window(
         revision=row["revision"],
         sent=row["sent"],
@@ -130,6 +136,7 @@ def _window(row: WindowRow) -> Window:
         unsure=bool(row["foreign"] or DOUBTFUL.intersection(row["flags"])),
         percentile=percentile,
         slow_ns=slow_ns,
+        sent_late_ns=max(0, slow_ns - _slow_of(service)[1]) if percentile in service else 0,
     )
 
 

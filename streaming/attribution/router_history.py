@@ -15,6 +15,8 @@ from collectors.contract.path_telemetry import (
     check_link,
 )
 from collectors.contract.telemetry import Telemetry
+from streaming.attribution.clocks import Lateness
+from streaming.attribution.one_run import STALE_INTERVALS
 from streaming.attribution.series import Asked, Series, Values
 from streaming.attribution.told_names import is_name
 
@@ -27,7 +29,7 @@ PLACE_OF: Final = {name: place for place, name in enumerate(LINK_COUNTERS)}
 MOST_ADDRESSES: Final = 4_096
 MOST_LINKS: Final = 8_192
 MOST_NODES: Final = 2_000
-STALE_INTERVALS: Final = 3
+MOST_RESTARTS: Final = 256  # the newest ones are kept
 MOST_HELD: Final = 256
 STUCK_NS: Final = 2_000_000_000
 
@@ -113,6 +115,7 @@ class RouterHistory:
     costs: dict[str, int] = field(default_factory=dict)
     restarts: list[list[int]] = field(default_factory=list)  # each between two times
     omitted: int = 0
+    lateness: Lateness = field(default_factory=Lateness)  # of its collector's clock
 
     def take(self, record: Telemetry) -> None:
         """Take in a record; raises ValueError where its rows cannot be read."""
@@ -169,6 +172,7 @@ class RouterHistory:
 
     def _restarted(self, at: Asked) -> None:
         self.restarts.append([min(self.heard_ns, at.asked_ns), at.answered_ns])
+        del self.restarts[:-MOST_RESTARTS]
         for link in self.links.values():
             if not link.gone_ns:
                 link.gone_ns = at.answered_ns

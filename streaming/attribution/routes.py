@@ -37,7 +37,7 @@ def find_route(network: Network, path: PathWindows, place: Place, from_ns: int) 
     """Return what is known of the way since `from_ns`; unknown stays unknown."""
     sent_to = place.sent_to
     received_from = sent_to if place.receive_address == place.address else (place.receive_address,)
-    route = Route(broker=place.via, queue=_queue(place) if place.via else "")
+    route = Route(broker=place.via, queue=_queue(network, place.via, place) if place.via else "")
     senders = [router for router, link in network.ends(sent_to, "in") if link.own]
     receivers = [router for router, link in network.ends(received_from, "out") if link.own]
     known = network.routers.keys()
@@ -67,9 +67,15 @@ def find_route(network: Network, path: PathWindows, place: Place, from_ns: int) 
     return route
 
 
-def _queue(place: Place) -> str:
-    """Return the queue's name: of a fully qualified one, what comes behind the address."""
-    return place.receive_address.partition("::")[2] or place.receive_address
+def _queue(network: Network, via: str, place: Place) -> str:
+    """Return the queue's name: of a fully qualified one, what comes behind the address.
+
+    Routers without phases bring messages from a queue to another address than it has at the broker.
+    """
+    named = place.receive_address.partition("::")[2]
+    names = (named,) if named else (place.receive_address, place.address.partition("::")[2] or place.address)
+    broker = network.brokers.get(via)
+    return next((name for name in names if broker is not None and name in broker.queues), names[0])
 
 
 def _distinct(*names: list[str]) -> list[str]:

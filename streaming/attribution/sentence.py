@@ -8,6 +8,7 @@ from typing import Final
 from collectors.contract.attribution_rows import AttributionRow, Hop
 from streaming.attribution.causes import SAYS
 
+OTHER_RECEIVER: Final = "another receiver of its address takes messages at "
 MOST_HOPS: Final = 3  # are named; the others are told as a sum
 _MOST: Final = 0.9  # of a delay at one hop: the rest needs no word
 _MS_NS: Final = 1_000_000
@@ -36,6 +37,8 @@ def sentence(row: AttributionRow) -> str:
     named = "; ".join(f"of the {of} {part}" if apart else part for of, part in parts if part)
     if not named:
         named = "where is not known"
+        if row["not_exact"].startswith(OTHER_RECEIVER):
+            named = row["not_exact"]
     elif unexplained:
         named += f", {unexplained:,} unexplained"
     return f"{' and '.join(told)} {_when(row)}: {named}"

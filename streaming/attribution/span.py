@@ -20,6 +20,7 @@ class Span:
     starts: list[int]  # of the episode's windows
     settle_ns: int
     sure: bool  # its windows' sums are sound, and the address is this path's alone
+    apart: bool = False  # clocks of probes and collectors are: nothing is proven
 
     @property
     def sent_from_ns(self) -> int:
@@ -43,7 +44,7 @@ class Span:
         `within` is its rise until the last send: what was counted by then was sent before. What was counted
         later may be of later windows, so these have to be known.
         """
-        if not self.sure:
+        if not self.sure or self.apart:
             return 0
         found = 0
         if (other := self._other(self.sent_from_ns - self.settle_ns, self.sent_to_ns, of)) is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from hashlib import blake2b
 from typing import Any, Final, cast
 
 from collectors.contract.attribution_rows import MOST_HOPS, AttributionRow, Hop, Sum
@@ -11,24 +12,22 @@ from streaming.attribution import blocks, losses, passages, waiting
 from streaming.attribution.bounds import Weighed, joined, weigh
 from streaming.attribution.candidate import Candidate
 from streaming.attribution.causes import EXPIRY_SCAN_NS, Missing
+from streaming.attribution.clocks import apart
 from streaming.attribution.episodes import Episode
-from streaming.attribution.mesh_history import APART
 from streaming.attribution.network import Network
 from streaming.attribution.path_windows import PathWindows, Window
 from streaming.attribution.places import Place
+from streaming.attribution.router_history import Link
 from streaming.attribution.routes import find_route
 from streaming.attribution.scene import Scene
-from streaming.attribution.sentence import sentence
+from streaming.attribution.sentence import OTHER_RECEIVER, sentence
+from streaming.attribution.shares import Shared, Shares
 from streaming.attribution.span import BOUND_NS, Span
 from streaming.attribution.told_names import make_printable
 
 GIVEN_UP_NS: Final = 60_000_000_000  # of newer records: after it, polls that lack are not waited for
 _MOST_WINDOWS: Final = 1_024
 _SUMS: Final[tuple[Missing, ...]] = ("lost", "refused")
-
-Shared = dict[
-    str, dict[str, int]
-]  # by hop, cause and sum: what each episode was told of a counter of all traffic
 
 
 class Judge:
@@ -37,7 +36,7 @@ class Judge:
     def __init__(self, network: Network, events: list[Event], shared: Shared) -> None:
         self._network = network
         self._events = events
-        self._shared = shared
+        self.shares = Shares(shared)
         self.sharing: frozenset[str] = frozenset()  # paths whose address another path has, too
 
     def row(
@@ -49,10 +48,11 @@ class Judge:
         row = self._made(name, path, place, episode, now_ns)
         make_printable(row)
         text = json.dumps({**row, "made_ns": 0, "revision": 0}, sort_keys=True)
+        digest = blake2b(text.encode(), digest_size=16).hexdigest()
         episode.changed = False
-        if text == episode.told or (episode.revision < 0 and _says_nothing(row)):
+        if digest == episode.told or (episode.revision < 0 and _says_nothing(row)):
             return None
-        episode.told = text
+        episode.told = digest
         episode.revision += 1
         row["revision"], row["made_ns"] = episode.revision, now_ns
         return row
@@ -63,7 +63,7 @@ class Judge:
         windows = {start: path.windows[start] for start in episode.starts if start in path.windows}
         row = _empty(name, path, episode, windows)
         if episode.kind == "slow":
-            return self._slow(row, path, episode)
+            return self._slow(row, path, place, episode)
         suspect = path.suspect if episode.open and not episode.merged_into else 0
         if episode.suspected_ns or (episode.open and episode.starts):
             row["suspect"] = suspect
@@ -79,8 +79,10 @@ class Judge:
         scene = Scene(
             self._network, place, route, span, _sum_of(windows, "refused"), _sum_of(windows, "lost")
         )
+        span.apart = self._apart_clocks(scene)
         scene.lost_detached = sum(window.lost_detached for window in windows.values())
         scene.branch = frozenset(path.receiver_peers) if place.multicast else frozenset()
+        row["final"] = episode.final = self._final(scene, episode, now_ns)
         hops: list[Hop] = []
         rests = blocks.losses(scene) if windows else None
         for of in _SUMS:
@@ -89,7 +91,8 @@ class Judge:
             found = joined(losses.candidates(scene, of))
             if rests is not None and rests.missing <= row[of]:
                 found = blocks.sharpened(found, rests, of, row[of])
-            weighed = self._apart(name, episode, weigh(found, row[of]))
+            weighed = weigh(found, row[of])
+            self.shares.divide(name, episode, weighed)
             hops += [_hop(one) for one in weighed]
             row[f"unexplained_{of}"] = row[of] - sum(one.said for one in weighed)  # type: ignore[literal-required]
         if row["suspect"]:
@@ -100,19 +103,23 @@ class Judge:
             hops += told
         row["hops"] = hops[:MOST_HOPS]
         row["route"] = passages.table(scene, row["hops"])
-        row["final"] = episode.final = self._final(scene, episode, now_ns)
         row["not_exact"] = _not_exact(scene, row)
         self._name_events(row, name)
         row["sentence"] = sentence(row)
         return row
 
-    def _slow(self, row: AttributionRow, path: PathWindows, episode: Episode) -> AttributionRow:
+    def _slow(self, row: AttributionRow, path: PathWindows, place: Place, episode: Episode) -> AttributionRow:
         windows = [path.windows[start] for start in episode.starts if start in path.windows]
         if windows:
             slowest = max(windows, key=lambda window: window.slow_ns)
             normal_ns, now_ns = episode.normal_ns, slowest.slow_ns
             row["slow"] = {"percentile": slowest.percentile, "normal_ns": normal_ns, "now_ns": now_ns}
-            row["hops"] = waiting.slow_hops(episode, max(0, now_ns - normal_ns))
+            excess_ns = max(0, now_ns - normal_ns)
+            route = find_route(self._network, path, place, episode.starts[0] - 4 * path.window_ns)
+            late = waiting.sent_late(slowest, route.sources, excess_ns)
+            row["hops"] = sorted(
+                [*late, *waiting.slow_hops(episode, excess_ns)], key=lambda hop: -hop["delay_ns"]
+            )[:MOST_HOPS]
         row["final"] = episode.final = not episode.open
         self._name_events(row, row["path"])
         row["sentence"] = sentence(row)
@@ -129,20 +136,16 @@ class Judge:
             return False
         return name not in self.sharing
 
-    def _apart(self, name: str, episode: Episode, weighed: list[Weighed]) -> list[Weighed]:
-        """Take care that several paths are not told more over one hop than its own count."""
-        key = f"{episode.first_ns}{APART}{name}"
-        for one in weighed:
-            candidate = one.candidate
-            if candidate.how != "shared" or candidate.upper is None:
-                continue
-            told = self._shared.setdefault(APART.join((candidate.hop, candidate.cause, candidate.of)), {})
-            others = sum(said for other, said in told.items() if _meets(other, name, episode))
-            one.said = max(one.lower, min(one.said, candidate.upper - others))
-            told[key] = one.said
-            while len(told) > _MOST_WINDOWS:
-                del told[next(iter(told))]
-        return weighed
+    def _apart_clocks(self, scene: Scene) -> bool:
+        """Return whether clocks of the path's probes and of a collector on its way are too far apart."""
+        routers = [self._network.routers.get(router) for router in scene.route.stops]
+        histories = [*routers, self._network.brokers.get(scene.place.via or "")]
+        span = scene.span
+        return any(
+            apart(span.path.lateness, history.lateness, span.from_ns, span.to_ns)
+            for history in histories
+            if history is not None
+        )
 
     def _final(self, scene: Scene, episode: Episode, now_ns: int) -> bool:
         """Return whether all polls that can say anything are in, or have been waited for."""
@@ -177,12 +180,6 @@ class Judge:
         for event in list({event.key: event for event in done}.values())[:2]:
             text = f"marked {event.kind}: {event.text or f'{event.do} {event.what}'}"
             row["hops"][0]["evidence"] = [*row["hops"][0]["evidence"], text[:512]][:16]
-
-
-def _meets(told: str, name: str, episode: Episode) -> bool:
-    """Return whether it is what another path was told of the same time."""
-    first_ns, _, path = told.partition(APART)
-    return path != name and abs(int(first_ns) - episode.first_ns) < GIVEN_UP_NS
 
 
 def _settle_ns(place: Place) -> int:
@@ -227,13 +224,34 @@ def _not_exact(scene: Scene, row: AttributionRow) -> str:
         return ""
     if not scene.route.stops:
         return "no router or broker on the way is known: nothing polls them"
-    if not scene.span.sure:
-        return "its address has other traffic, or a window's sums are in doubt"
-    if row["open"]:
-        return "it goes on"
-    if any(window.unobserved for window in scene.span.path.windows.values()):
-        return "nobody watched for some of the messages"
-    return "its counters did not stand still before and after, or are of other traffic, too"
+    strangers = _strangers(scene)
+    unobserved = any(window.unobserved for window in scene.span.path.windows.values())
+    reasons = (
+        (bool(strangers), f"{OTHER_RECEIVER}{', '.join(strangers)}"),
+        (not scene.span.sure, "its address has other traffic, or a window's sums are in doubt"),
+        (
+            scene.span.apart,
+            "clocks of its probes and of a collector are more than 1 s apart, or what they tell came late",
+        ),
+        (row["open"], "it goes on"),
+        (unobserved, "nobody watched for some of the messages"),
+        (True, "its counters did not stand still before and after, or are of other traffic, too"),
+    )
+    return next(why for holds, why in reasons if holds)
+
+
+def _strangers(scene: Scene) -> list[str]:
+    """Return the routers at which a receiver that is not ours was attached: no counter tells what it took."""
+    place = scene.place
+    if place.via is not None or place.multicast:
+        return []
+    links = scene.network.ends(place.sent_to, "out")
+    return sorted({router for router, link in links if not link.own and _takes(link, scene.span)})[:8]
+
+
+def _takes(link: Link, span: Span) -> bool:
+    there = link.asked_ns >= span.from_ns and (not link.gone_ns or link.gone_ns > span.from_ns)
+    return there and link.deliveries > 0
 
 
 def _empty(name: str, path: PathWindows, episode: Episode, windows: dict[int, Window]) -> AttributionRow:

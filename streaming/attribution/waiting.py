@@ -8,9 +8,10 @@ from typing import Final
 
 from collectors.contract.attribution_rows import MOST_HOPS, Hop
 from streaming.attribution import losses
-from streaming.attribution.candidate import Candidate, hop_text
+from streaming.attribution.candidate import Candidate, HopKind, hop_text
 from streaming.attribution.episodes import Episode
-from streaming.attribution.scene import RECEIVER, Scene
+from streaming.attribution.path_windows import Window
+from streaming.attribution.scene import RECEIVER, SENDER, Scene
 
 _LEAST_SHARE: Final = 0.1
 
@@ -70,21 +71,36 @@ def slow_hops(episode: Episode, excess_ns: int) -> list[Hop]:
         if delay_ns and delay_ns < _LEAST_SHARE * excess_ns:
             continue
         kind, at, to = key.split("\0")
-        found.append(
-            {
-                "hop": hop_text(kind, at, to),  # type: ignore[arg-type]
-                "kind": kind,  # type: ignore[typeddict-item]
-                "at": at,
-                "to": to,
-                "of": "late",
-                "cause": "waiting",
-                "lower": 0,
-                "upper": 0,
-                "said": 0,
-                "exact": False,
-                "shared": kind == "link",
-                "delay_ns": min(delay_ns, excess_ns) if delay_ns else excess_ns,
-                "evidence": [text[:512]],
-            }
-        )
+        found.append(_delaying(kind, at, to, min(delay_ns, excess_ns) if delay_ns else excess_ns, text))  # type: ignore[arg-type]
     return found
+
+
+def sent_late(slowest: Window, sources: list[str], excess_ns: int) -> list[Hop]:
+    """Return the hop to the first router, where at least half of the delay was before messages were sent.
+
+    A router gave no credit, or the sender's host was busy.
+    """
+    delay_ns = min(slowest.sent_late_ns, excess_ns)
+    if not sources or not delay_ns or 2 * delay_ns < excess_ns:
+        return []
+    late_ms = slowest.sent_late_ns / 1e6
+    text = f"p{slowest.percentile} {late_ms:,.0f} ms from when they were due until they were sent"
+    return [_delaying("end", SENDER, sources[0], delay_ns, text)]
+
+
+def _delaying(kind: HopKind, at: str, to: str, delay_ns: int, text: str) -> Hop:
+    return {
+        "hop": hop_text(kind, at, to),
+        "kind": kind,
+        "at": at,
+        "to": to,
+        "of": "late",
+        "cause": "waiting",
+        "lower": 0,
+        "upper": 0,
+        "said": 0,
+        "exact": False,
+        "shared": kind == "link",
+        "delay_ns": delay_ns,
+        "evidence": [text[:512]],
+    }

@@ -111,9 +111,9 @@ FAULTS: Final[dict[str, Fault]] = {
     "full": Fault(
         "rejected by a full address",
         _queues({"to": "store", "credit": 10}),
-        [{**_LATE, "ms": 2000, "for": "12s"}],
+        [{**_LATE, "ms": 1500, "for": "12s"}],
         [Expected(_at("store: inflight.told"), _at("rejected"), "refused", "rejected")],
-        broker={"address_settings": {"address-full-policy": "FAIL", "max-size-messages": 20}},
+        broker={"address_settings": {"address-full-policy": "FAIL", "max-size-messages": 30}},
     ),
     "expired": Fault(
         "expired by TTL in the queue",
@@ -126,7 +126,7 @@ FAULTS: Final[dict[str, Fault]] = {
         "middle router killed",
         _paths(presettled=True),
         [{"do": "kill", "what": "B", "for": "8s"}],
-        [Expected(_at("B"), _at("gone"))],
+        [Expected(_at("B", "A → B"), _at("gone", "dropped"))],
     ),
     "way-round": Fault(
         "link cut, a dearer way round",
@@ -172,7 +172,7 @@ FAULTS: Final[dict[str, Fault]] = {
         [_FLOOD, {"do": "kill", "what": "B", "after": "14s", "for": "6s"}],
         [
             Expected(_at("C → receiver"), _at("dropped"), counted="dropped"),
-            Expected(_at("B"), _at("gone")),
+            Expected(_at("B", "A → B"), _at("gone", "dropped")),
         ],
     ),
     "none": Fault("no fault", {**_paths(), **_queues({})}, [], [], broker={}),

@@ -16,7 +16,7 @@ from collectors.config.secrets import read_password
 from deploy.embedded import http
 from deploy.embedded.programs.artemis import Artemis
 
-_SECONDS: Final = 10.0
+_SECONDS: Final = 60.0  # a router that has just started, on a busy machine
 Row = dict[str, Any]
 
 

@@ -91,7 +91,8 @@ def judged(fault: Fault, played: Played) -> Json:
         for one, count in zip(fault.expected, truths, strict=True)
         if one.of != "late"
     ]
-    sums = {of: sum(row[of] for row in told.standing()) for of in ("lost", "refused")}
+    sums = told.sums()
+    is_whole = not (ends["lost"] or ends["refused"] or any(one.of == "late" for one in fault.expected))
     return {
         "fault": fault.says,
         "first_seconds": told.first_seconds,
@@ -105,10 +106,8 @@ def judged(fault: Fault, played: Played) -> Json:
         "true": {"sent": ends["sent"], "lost": ends["lost"], "refused": ends["refused"]},
         "counted": dict(played.counted),
         "truth": truths,
-        "right_first": (
-            any(claims[0].meets(one) for one in fault.expected) if claims else not fault.expected
-        ),
-        "all_named": all(any(claim.meets(one) for claim in claims) for one in fault.expected),
+        "right_first": any(claims[0].meets(one) for one in fault.expected) if claims else is_whole,
+        "all_named": is_whole or all(any(claim.meets(one) for claim in claims) for one in fault.expected),
         "in_bounds": all(holds),
         "sums_right": sums == {of: ends[of] for of in sums},
         "sentences": [row["sentence"] for row in told.standing()],
@@ -142,7 +141,8 @@ def _truth(expected: Expected, played: Played) -> int:
     if expected.of == "late":
         return 0
     if expected.counted is not None:
-        return played.counted[expected.counted]
+        # A message whose settlement was lost may have been received and be counted, too.
+        return min(played.counted[expected.counted], played.ends["told"][expected.of])
     return played.ends["told"][expected.of] - (played.counted["dropped"] if expected.of == "lost" else 0)
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from attribution_rows import episode
 from helpers import wait_until
 from made_exporter import Served
-from made_rows import live, window
+from made_rows import LENGTH, START, live, window
 
 from deploy.actions import chaos
 from deploy.errors import Problem
@@ -83,6 +85,16 @@ def test_what_is_lost_and_how_long_messages_take(served: Served) -> None:
         live(number=2, response={"99": 30_000_000, "max": 40_000_000, "mean": 2_000_000})
     )
     wait_until(lambda: abs(chaos.p99("east-west", served.url) - 0.03) < 1e-9, 60, "the percentile")
+
+
+def test_the_hop_to_blame(served: Served) -> None:
+    """Of the newest episode, the one that is named first; nothing while nothing was missing."""
+    assert chaos.attributed_to("east-west", served.url) == ""
+    now = (time.time_ns() - START) // LENGTH  # what is a day old is not kept
+    served.exporter.apply_attribution(episode(number=now - 1))
+    assert chaos.attributed_to("east-west", served.url) == "C → receiver"
+    with pytest.raises(Problem, match="no path west is known"):
+        chaos.attributed_to("west", served.url)
 
 
 def test_the_exporter_of_the_networks_config_is_asked(served: Served, tmp_path: Path) -> None:

@@ -15,14 +15,19 @@ from made_rows import LENGTH, SECOND, START
 from collectors.contract.attribution_rows import AttributionRow
 from deploy.commands.demo import FAULTS
 from deploy.demo.stories import changed, stories, topology
-from deploy.demo.verdict import verdict
+from deploy.demo.verdict import Span, verdict
 from deploy.why.choose import Known
 
 BOUND_SECONDS = 500  # of a whole demonstration, on a machine that has much else to do
 
 
-def known(*rows: AttributionRow) -> Known:
-    return Known(path="east-west", now_ns=START + 60 * SECOND, rows=rows, window=None)
+STORY = Span(START + 2 * LENGTH, START + 6 * LENGTH)
+
+
+def known(*rows: AttributionRow, newest: int = 6) -> Known:
+    """What an exporter knows whose newest final window is the one of that number."""
+    window = {"start_ns": START + newest * LENGTH, "length_ns": LENGTH, "sent": 500, "classes": {}}
+    return Known(path="east-west", now_ns=START + 9 * LENGTH, rows=rows, window=window)
 
 
 def test_the_command_has_each_story() -> None:
@@ -54,29 +59,42 @@ def test_a_change_replaces_what_it_names_and_nothing_else() -> None:
     assert value["paths"] == {"a": {"rate": "1/s", "to": ["B", "C"]}, "b": {}}
 
 
-def test_the_verdict_is_of_the_time_since() -> None:
-    """What was missing before the story began is not told."""
-    before = episode(sentence="before")
-    after = episode(number=3, sentence="after", hops=[hop("B", 7, cause="gone")])
-    found = verdict(known(before, after), START + 2 * LENGTH)
-    assert found.sentence == "after"
+def test_the_verdict_is_of_the_storys_time() -> None:
+    """What was missing before it or after it is not told, however much that was."""
+    before, after = episode(sentence="before"), episode(number=6, sentence="after")
+    of_it = episode(number=3, sentence="of it", hops=[hop("B", 7, cause="gone")])
+    found = verdict(known(before, of_it, after), STORY)
+    assert found.sentence == "of it"
     assert found.final
+
+
+def test_before_the_storys_windows_are_final_no_verdict_is() -> None:
+    """More may be missing in those that are still to come."""
+    assert not verdict(known(episode(number=3), newest=5), STORY).final
 
 
 @pytest.mark.parametrize("fields", [{"open": True}, {"final": False}])
 def test_a_verdict_that_can_change_is_provisional(fields: dict[str, Any]) -> None:
-    found = verdict(known(episode(sentence="so far", **fields)), START)
+    found = verdict(known(episode(number=3, sentence="so far", **fields)), STORY)
     assert found.text == "east-west: so far (provisional)"
 
 
 def test_of_a_second_episode_that_goes_on_the_verdict_is_provisional() -> None:
     """The first one is told, and not as the last word."""
-    rows = episode(sentence="most"), episode(number=3, hops=[hop(said=1)], final=False, open=True)
-    assert not verdict(known(*rows), START).final
+    rows = episode(number=2), episode(number=5, hops=[hop(said=1)], final=False, open=True)
+    assert not verdict(known(*rows), STORY).final
+
+
+def test_each_episode_in_which_messages_are_missing_is_told() -> None:
+    """As they came; one in which some were only slow is not."""
+    first, second = episode(number=2, sentence="first"), episode(number=5, sentence="second")
+    late = episode(number=4, hops=[], unexplained_lost=0, kind="slow", sentence="late")
+    assert verdict(known(second, late, first), STORY).sentence == "first; second"
+    assert verdict(known(late), STORY).sentence == "late"
 
 
 def test_where_nothing_is_known_nothing_is_final() -> None:
-    assert not verdict(known(), START).final
+    assert not verdict(known(), STORY).final
 
 
 @pytest.mark.e2e

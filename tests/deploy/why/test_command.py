@@ -16,6 +16,7 @@ from made_rows import LENGTH, START, window
 from rich.cells import cell_len
 
 from collectors.contract import attribution_rows, window_rows
+from deploy.cli import main
 from deploy.commands.why import command
 from deploy.parts.row_archive import RowArchive
 from deploy.why.choose import Known, choose
@@ -187,6 +188,24 @@ def test_what_cannot_be_asked(served: Served, tmp_path: Path) -> None:
         result = why(*arguments)
         assert result.exit_code == 2, result.output
         assert said in result.output
+
+
+def test_an_interrupt_says_nothing_of_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit status 1 would be that messages are missing."""
+
+    def interrupted(*_: Any) -> Known:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("deploy.commands.why.ask_exporter", interrupted)
+    found = CliRunner().invoke(main, ["why", "east-west"])
+    assert found.exit_code == 2
+    assert "interrupted" in found.output
+
+
+def test_a_slow_episode_without_a_hop_has_no_empty_table() -> None:
+    """Nothing is known of where: the head of a table would say that there is something."""
+    lines = text(choose(known(slow(route=[], hops=[], not_exact="")))).splitlines()
+    assert not [line for line in lines if line.split()[:2] == ["hop", "in"]]
 
 
 def test_asks_an_archive(tmp_path: Path) -> None:

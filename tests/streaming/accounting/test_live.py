@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from writing import Path, finish, gap, ns, pair
 
 from collectors.contract import window_rows as contract
@@ -163,11 +165,14 @@ def test_to_whom_an_end_is_attached_is_told() -> None:
 
 
 def test_a_row_of_an_older_job_is_read() -> None:
-    """It does not say to whom the ends are attached."""
+    """It does not say to whom the ends are attached, nor when Kafka took their records."""
     path, sender, _ = pair()
     sender.alive(1.0, peer="QDR.A")
     row = live(path)
-    older = {**row, "ends": [{k: v for k, v in end.items() if k != "peer"} for end in row["ends"]]}
+    older: dict[str, Any] = {**row}
+    older["ends"] = [{k: v for k, v in end.items() if k != "peer"} for end in row["ends"]]
+    assert older.pop("appended_ns") > 0
     found = contract.decode_live(contract.canonical(older))
+    assert found["appended_ns"] == 0
     assert [end["peer"] for end in found["ends"]] == ["", ""]
     assert [{**end, "peer": ""} for end in row["ends"]] == found["ends"]

@@ -26,7 +26,7 @@ def with_next_hop(item: Item, name: str) -> Item:
 
 @pytest.mark.parametrize("name", STRANGE)
 def test_a_next_hop_that_is_no_name_is_left_out(name: str) -> None:
-    """Else no row of a path behind it would be of the contract, and all would be dropped by their reader."""
+    """Else no row of a path behind it would be of the contract, and their reader would drop all."""
     history = simulate(1, "no_credit")
     items = [with_next_hop(item, name) for item in history.items]
     rows = drive.drive(history.places, items, Attribution)

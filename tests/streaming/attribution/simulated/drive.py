@@ -27,6 +27,8 @@ AFTER_NS = 180 * SECOND  # turns go on for so long when nothing comes any more
 class Core(Protocol):
     """What is tested: streaming/attribution/engine.py says what each does."""
 
+    def reach(self, now_ns: int) -> None: ...
+
     def feed_window(self, row: WindowRow) -> None: ...
 
     def feed_live(self, row: LiveRow) -> None: ...
@@ -48,6 +50,8 @@ class Nothing:
 
     def __init__(self, places: Mapping[str, Place], state: bytes | None = None) -> None: ...
 
+    def reach(self, now_ns: int) -> None: ...
+
     def feed_window(self, row: WindowRow) -> None: ...
 
     def feed_live(self, row: LiveRow) -> None: ...
@@ -64,6 +68,7 @@ class Nothing:
 
 
 def feed(core: Core, item: Item) -> None:
+    core.reach(item.append_ns)
     if item.topic is WINDOWS:
         core.feed_window(cast("WindowRow", item.value))
     elif item.topic is LIVE:

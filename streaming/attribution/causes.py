@@ -64,7 +64,7 @@ COUNTED_AS: Final[dict[str, str]] = {"no_route": "unroutable"}
 SAYS: Final[dict[Cause, str]] = {
     "dropped": "dropped for want of credit",
     "no_route": "without a way on",
-    "released": "released",
+    "released": "given back as released",
     "modified": "given back as modified",
     "rejected": "rejected",
     "expired": "expired",

@@ -157,3 +157,18 @@ def test_variables_are_filled_for_trying_queries() -> None:
 def test_names_of_bars_stay_small(panel: dict[str, Any]) -> None:
     """Grafana writes them as large as there is room: with one or two bars larger than the panel's figures."""
     assert panel["options"]["text"]["titleSize"] <= 16
+
+
+def test_what_is_not_there_is_a_dash_without_colour() -> None:
+    """A cell of *Where* does not say what is meant for the panel, and one of the matrix is not green."""
+    panels = {panel["title"]: panel for name in ("overview", "path") for panel in BOARDS[name]["panels"]}
+    everywhere = [
+        told
+        for override in panels["Where"]["fieldConfig"]["overrides"]
+        if override["matcher"]["options"] == "/.*/"
+        for told in override["properties"]
+    ]
+    assert {"id": "noValue", "value": "–"} in everywhere
+    matrix = panels["Lost, from and to"]["fieldConfig"]["overrides"][0]["properties"]
+    nothing = {"match": "null", "result": {"text": "–", "color": "transparent"}}
+    assert {"id": "mappings", "value": [{"type": "special", "options": nothing}]} in matrix

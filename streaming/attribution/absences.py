@@ -128,7 +128,14 @@ def _ends(scene: Scene, of: Missing, gone: dict[str, tuple[int, str]]) -> Iterat
         told: set[str] = set()
         for router, link in scene.network.ends(addresses, direction):
             went = link.gone_ns and span.from_ns < link.gone_ns <= span.to_ns + BOUND_POLL_NS
-            if not (link.own and went) or router in gone or router in told:
+            if not went or router in gone or router in told:
+                continue
+            if not link.own:
+                if place.via is not None and direction == "out":
+                    told.add(router)
+                    yield _candidate(
+                        "end", router, place.via, of, _LINK, f"{router}'s link to {place.via} went"
+                    )
                 continue
             told.add(router)
             at, to, whose = (

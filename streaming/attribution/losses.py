@@ -27,7 +27,9 @@ def candidates(scene: Scene, of: Missing) -> list[Candidate]:
     if cut is None:
         return [*gone, *made, *found]
     # What a router made for want of a way on, or dropped on its way there, is of the hop that was gone then.
-    theirs = [one for one in made if one.kind == "router" or cut.at in {one.at, one.to}]
+    behind = {cut.at} if cut.kind == "router" else set()
+    theirs = [one for one in made if one.kind == "router" or behind & {one.at, one.to}]
+    cut.lower = sum(one.lower for one in theirs)
     cut.evidence += [text for one in theirs for text in one.evidence]
     return [*gone, *(one for one in made if one not in theirs), *found]
 

@@ -54,7 +54,9 @@ def _named(hops: list[Hop], of: str, missing: int) -> str:
 
 
 def _hop(hop: Hop, missing: int) -> str:
-    count = f"{hop['said']:,}" if hop["exact"] or hop["lower"] == hop["said"] else f"up to {hop['said']:,}"
+    count = f"{hop['said']:,}"
+    if hop["lower"] < hop["said"]:
+        count = f"{hop['lower']:,} to {count}" if hop["lower"] else f"up to {count}"
     if hop["said"] == missing and hop["lower"] == missing:
         count = f"all {hop['said']:,}" if missing > 1 else "it"
     if hop["cause"] == "gone":

@@ -15,6 +15,7 @@ from streaming.attribution.waiting import messages
 TIMES: Final = 3  # what is normal
 LEAST_NS: Final = 10_000_000  # above it; an objective's bound may be nearer
 MOST_WAITS: Final = 64
+SILENT_INTERVALS: Final = 2
 _MS_NS: Final = 1_000_000
 
 
@@ -118,6 +119,8 @@ class Slowness:
                 near, far, link = mesh.routers.get(one), mesh.routers.get(other), mesh.link(one, other)
                 if near and far and link and near.up and link.up and not far.up and far.spans:
                     since_ns = far.told_ns - far.spans[-1][0]
+                    if since_ns < SILENT_INTERVALS * place.interval_ns:
+                        continue  # it may just have died
                     text = f"{other} has not answered for {since_ns / 1e9:.0f} s, though its link stands"
                     found[f"link\0{one}\0{other}"] = (since_ns, text)
         return found

@@ -45,9 +45,14 @@ class Truth:
         return total
 
     def bounds(self, path: str, windows: Iterable[int], of: str, name: Name) -> tuple[int, int]:
-        """Return how many were lost or refused there for sure, and with those that may be said to be."""
+        """Return how many were lost or refused there for sure, and with those that may be said to be.
+
+        What routers made for want of a way on may be said to be of what was gone then.
+        """
         total = self.sums(path, windows, of)
-        return total[(name,)], sum(count for names, count in total.items() if name in names)
+        gone = name[1] == "gone"
+        may_be = (count for names, count in total.items() if name in names or (gone and _made(names)))
+        return total[(name,)], sum(may_be)
 
     def worst(self, path: str) -> set[Name]:
         """Return the names, each as good, of what took most of the path's messages."""
@@ -63,6 +68,11 @@ class Truth:
         """Return the names of what took messages of the path with it when it died."""
         total = self.sums(path, self.paths[path], "lost") + self.sums(path, self.paths[path], "refused")
         return {name for names in total for name in names if name[1] == "gone"}
+
+
+def _made(names: Names) -> bool:
+    """Return whether a router made it, and no link, end or queue."""
+    return any(" → " not in hop and ": " not in hop for hop, _ in names)
 
 
 def of_paths(paths: Iterable[PathEnds], counts: Mapping[Name, int], until_ns: int) -> Truth:

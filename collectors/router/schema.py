@@ -162,21 +162,7 @@ ADDRESS: Final = Entity(
     ),
     paged=True,
 )
-# Read alone, by its key, which its identity is. The routers' own address below is the same at all of them.
-ONE_ADDRESS: Final = Entity(
-    "address",
-    "router.address",
-    "key",
-    attributes(
-        """
-        key                key             text
-        distribution       distribution    text
-        inProcess          in_process      number
-        subscriberCount    local           number
-        remoteHostRouters  hosts           texts
-        """
-    ),
-)
+# The routers' own address that is the same at all of them.
 EVERYWHERE: Final = "L$management"
 NODE: Final = Entity(
     "node",

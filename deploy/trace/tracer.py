@@ -186,7 +186,7 @@ class Trace:
     def _read(self, traced: Traced) -> Read:
         address, flavour = self.plan.address, traced.asked.flavour
         key = schema.EVERYWHERE if address is None else address_names.key(address, flavour.name)
-        return Read(traced.asked.address, flavour, schema.ONE_ADDRESS, key)
+        return Read(traced.asked.address, flavour, schema.ADDRESS, key)
 
     def _traced(self, asked: AskedRouter) -> Traced:
         return self.routers.get(asked.router or "", self._first)
@@ -195,7 +195,7 @@ class Trace:
         if isinstance(request, Read):
             row = body if isinstance(body, dict) else {}
             shaped = {"attributeNames": [*row], "results": [[*row.values()]]}
-            self._tell_address(traced, next(iter(parse(schema.ONE_ADDRESS, shaped, named=False).rows), None))
+            self._tell_address(traced, next(iter(parse(schema.ADDRESS, shaped, named=False).rows), None))
             return
         if not isinstance(request, Query):
             return

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from collectors.contract.attribution_rows import Cause
+from streaming.attribution import broker_history
 from streaming.attribution.broker_history import EXPIRED, KILLED
 from streaming.attribution.router_history import PLACE_OF
 
@@ -45,7 +46,7 @@ IN: Final = (
 
 @dataclass(frozen=True, slots=True)
 class OfQueue:
-    """What a counter of a queue tells."""
+    """What a counter of a queue, or of a broker's address, tells."""
 
     counter: int
     cause: Cause
@@ -53,6 +54,7 @@ class OfQueue:
 
 
 QUEUE: Final = (OfQueue(EXPIRED, "expired", "expired"), OfQueue(KILLED, "killed", "dead-lettered"))
+UNROUTED: Final = OfQueue(broker_history.UNROUTED, "unrouted", "unrouted")  # of an address
 
 # Artemis looks for expired messages every 30 s, unless configured, where nobody takes them.
 EXPIRY_SCAN_NS: Final = 30_000_000_000

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from streaming.attribution import absences
-from streaming.attribution.broker_history import UNROUTED
+from streaming.attribution.broker_history import BrokerHistory
 from streaming.attribution.candidate import Candidate
-from streaming.attribution.causes import COUNTED_AS, IN, OUT, QUEUE, Missing, OfLink
+from streaming.attribution.causes import COUNTED_AS, IN, OUT, QUEUE, UNROUTED, Missing, OfLink
 from streaming.attribution.network import Network
 from streaming.attribution.router_history import Link
 from streaming.attribution.scene import RECEIVER, Scene
@@ -206,45 +206,41 @@ def _queue(scene: Scene, of: Missing) -> Iterator[Candidate]:
     if broker is None or place.via is None:
         return
     if of == "refused":
-        # Without a router between, whoever refused was the broker.
-        direct = scene.route.sources == [] and not scene.network.ends(place.sent_to, "in")
-        rejected = scene.refused.get("rejected", 0)
-        if direct and rejected:
-            limit = max((each.limit_ratio for each in broker.addresses.values()), default=0.0)
-            full = f"; its memory limit is used to {limit:.0%}" if limit else ""
-            yield Candidate(
-                *("queue", place.via, scene.route.queue, of, "rejected", rejected, rejected, "counted"),
-                exact=False,
-                evidence=[f"{place.via} rejected {rejected:,} of the sender's messages{full}"],
-            )
+        yield from _refused_by_broker(scene, broker, place.via)
         return
-    queue = broker.queues.get(scene.route.queue)
-    for tells in QUEUE if queue is not None else ():
-        assert queue is not None  # noqa: S101 -- for mypy
-        rise, within = _rises(scene, queue.series, tells.counter)
+    queue, address = broker.queues.get(scene.route.queue), broker.addresses.get(place.address)
+    told = [(queue, scene.route.queue, each, f"by {place.via} in {scene.route.queue}") for each in QUEUE]
+    told.append((address, place.address, UNROUTED, f"by {place.via}: the address has no queue"))
+    for entity, name, tells, where in told:
+        if entity is None:
+            continue
+        rise, within = _rises(scene, entity.series, tells.counter)
         if rise.inner or rise.outer:
             yield Candidate(
-                *("queue", place.via, scene.route.queue, of, tells.cause),
+                *("queue", place.via, name, of, tells.cause),
                 lower=scene.span.lower(rise, within, of),
                 upper=rise.outer,
                 how="counted",
                 exact=rise.still and scene.span.sure,
                 shared=not scene.span.sure,
-                evidence=[_said(rise, tells.says, f"by {place.via} in {scene.route.queue}")],
+                evidence=[_said(rise, tells.says, where)],
             )
-    address = broker.addresses.get(place.address)
-    if address is not None:
-        rise, within = _rises(scene, address.series, UNROUTED)
-        if rise.inner or rise.outer:
-            yield Candidate(
-                *("queue", place.via, place.address, of, "unrouted"),
-                lower=scene.span.lower(rise, within, of),
-                upper=rise.outer,
-                how="counted",
-                exact=rise.still and scene.span.sure,
-                shared=not scene.span.sure,
-                evidence=[_said(rise, "unrouted", f"by {place.via}: the address has no queue")],
-            )
+
+
+def _refused_by_broker(scene: Scene, broker: BrokerHistory, via: str) -> Iterator[Candidate]:
+    """Without a router between, whoever rejected was the broker."""
+    rejected, peers = scene.refused.get("rejected", 0), scene.span.path.sender_peers
+    if not rejected or scene.route.sources or scene.network.ends(scene.place.sent_to, "in"):
+        return
+    limit = max((each.limit_ratio for each in broker.addresses.values()), default=0.0)
+    full = f"; its memory limit is used to {limit:.0%}" if limit else ""
+    yield Candidate(
+        *("queue", via, scene.route.queue, "refused", "rejected"),
+        lower=rejected if peers else 0,  # else routers may be between of which nobody tells
+        upper=rejected,
+        how="counted",
+        evidence=[f"{via} rejected {rejected:,} of the sender's messages{full}"],
+    )
 
 
 def _said(rise: Rise, what: str, where: str) -> str:

@@ -26,7 +26,6 @@ class Window:
     sent: int
     lost: dict[str, int] = field(default_factory=dict)  # by accepted, presettled, unsettled
     refused: dict[str, int] = field(default_factory=dict)  # by rejected, released, modified
-    lost_detached: int = 0
     unobserved: int = 0
     unsent: int = 0
     beside: int = 0  # messages that hops may have counted, and that are not missing
@@ -129,7 +128,6 @@ def _window(row: WindowRow) -> Window:
         sent=row["sent"],
         lost={reason: count for reason, count in row["lost"].items() if count},
         refused={outcome: count for outcome, count in row["refused"].items() if count},
-        lost_detached=row["lost_detached"],
         unobserved=row["classes"].get("unobserved", 0),
         unsent=sum(row["unsent"].values()),
         beside=row["received_though_refused"] + row["duplicate"] + row["unexpected"],

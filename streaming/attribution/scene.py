@@ -24,7 +24,6 @@ class Scene:
     span: Span
     refused: dict[str, int]  # the episode's, by outcome
     lost: dict[str, int]
-    lost_detached: int = 0
     branch: frozenset[str] = (
         frozenset()
     )  # of a multicast flow: routers whose end links are of this path alone

@@ -80,7 +80,6 @@ class Judge:
             self._network, place, route, span, _sum_of(windows, "refused"), _sum_of(windows, "lost")
         )
         span.apart = self._apart_clocks(scene)
-        scene.lost_detached = sum(window.lost_detached for window in windows.values())
         scene.branch = frozenset(path.receiver_peers) if place.multicast else frozenset()
         row["final"] = episode.final = self._final(scene, episode, now_ns)
         hops: list[Hop] = []

@@ -45,28 +45,6 @@ class Core(Protocol):
 Make = Callable[[Mapping[str, Place], bytes | None], Core]
 
 
-class Nothing:
-    """A core that never says anything, to see that what it is held against is worth it."""
-
-    def __init__(self, places: Mapping[str, Place], state: bytes | None = None) -> None: ...
-
-    def reach(self, now_ns: int) -> None: ...
-
-    def feed_window(self, row: WindowRow) -> None: ...
-
-    def feed_live(self, row: LiveRow) -> None: ...
-
-    def feed_poll(self, topic: Topic, record: Telemetry) -> None: ...
-
-    def feed_event(self, event: Event) -> None: ...
-
-    def turn(self, now_ns: int) -> list[AttributionRow]:  # noqa: ARG002
-        return []
-
-    def encode(self) -> bytes:
-        return b""
-
-
 def feed(core: Core, item: Item) -> None:
     core.reach(item.append_ns)
     if item.topic is WINDOWS:

@@ -11,6 +11,7 @@ from streaming.attribution.path_windows import PathWindows
 
 CUT_NS: Final = 600_000_000_000  # an episode that goes on for longer is cut, and goes on as another one
 BRIDGED: Final = 1  # windows between two bad ones that do not end it
+SLOW_NS: Final = 10_000_000_000  # what is over sooner is a hiccup, as of a busy host; one window is no more
 
 
 @dataclass(slots=True, eq=False)
@@ -82,7 +83,7 @@ def match(known: list[Episode], kind: Kind, found: Iterable[Stretch], length_ns:
     any more, as its windows were revised, has no windows.
     """
     if kind == "slow":
-        found = [stretch for stretch in found if len(stretch.starts) > 1]  # one window is a hiccup
+        found = [stretch for stretch in found if _lasts(stretch, length_ns)]
     left = [episode for episode in known if episode.kind == kind and not episode.merged_into]
     rest = [episode for episode in known if episode.kind != kind or episode.merged_into]
     taken: list[Episode] = []
@@ -109,3 +110,9 @@ def match(known: list[Episode], kind: Kind, found: Iterable[Stretch], length_ns:
         if episode.starts:
             episode.starts, episode.open, episode.changed = [], False, True
     return sorted([*rest, *left, *taken], key=lambda episode: episode.first_ns)
+
+
+def _lasts(stretch: Stretch, length_ns: int) -> bool:
+    """Return whether a path was slow for long enough."""
+    starts = stretch.starts
+    return len(starts) > 1 and starts[-1] - starts[0] + length_ns >= SLOW_NS

@@ -45,16 +45,15 @@ class Slowness:
         for episode in episodes:
             if episode.kind == "slow" and episode.starts:
                 episode.normal_ns = episode.normal_ns or normal_ns
-                _longest(episode, path, place)
+                _usual(episode, path, place)
         return episodes
 
     def _look(self, path: PathWindows, place: Place, bound_ns: int, now_ns: int) -> None:
         """Note where messages wait while they are late: once their windows are final they wait no more."""
         if path.suspect or (bound_ns and path.live_slow_ns > bound_ns):
             found = {hop: (text, delay_ns) for hop, (delay_ns, text) in self._delays(path, place).items()}
-            if found:
-                path.waits.append((now_ns, found))
-                del path.waits[:-MOST_WAITS]
+            path.waits.append((now_ns, found))
+            del path.waits[:-MOST_WAITS]
 
     def _judge(self, episodes: list[Episode], path: PathWindows, bound_ns: int) -> None:
         """Hold new windows against what is normal, and add those to it that are.
@@ -137,10 +136,14 @@ def _bound_ns(normal_ns: int, place: Place) -> int:
     return min(bounds, default=0)
 
 
-def _longest(episode: Episode, path: PathWindows, place: Place) -> None:
-    """Give an episode the longest delay of each hop that was seen in its time."""
+def _usual(episode: Episode, path: PathWindows, place: Place) -> None:
+    """Give an episode the usual delay of each hop at which something waited most times that one looked."""
     from_ns, to_ns = episode.starts[0], episode.starts[-1] + path.window_ns + place.settle_ns
-    for at_ns, found in path.waits:
-        for hop, (text, delay_ns) in found.items() if from_ns <= at_ns <= to_ns else ():
-            if delay_ns >= episode.delays.get(hop, ("", 0))[1]:
-                episode.delays[hop] = (text, delay_ns)
+    looked = [found for at_ns, found in path.waits if from_ns <= at_ns <= to_ns]
+    if not looked:
+        return
+    episode.delays = {}
+    for hop in dict.fromkeys(hop for found in looked for hop in found):
+        seen = sorted((found[hop] for found in looked if hop in found), key=lambda one: one[1])
+        if 2 * len(seen) >= len(looked):
+            episode.delays[hop] = seen[len(seen) // 2]

@@ -175,5 +175,5 @@ FAULTS: Final[dict[str, Fault]] = {
             Expected(_at("B", "A → B"), _at("gone", "dropped")),
         ],
     ),
-    "none": Fault("no fault", {"told": _paths()["told"], "other": _queues({})["other"]}, [], [], broker={}),
+    "none": Fault("no fault", {"told": _queues({})["told"], "other": _paths()["other"]}, [], [], broker={}),
 }

@@ -59,6 +59,14 @@ def weigh(candidates: list[Candidate], missing: int) -> list[Weighed]:
     )
 
 
+def say_the_rest(weighed: list[Weighed], missing: int) -> None:
+    """Say what other paths' shares left over of hops that were counted for this path alone."""
+    left = missing - sum(one.said for one in weighed)
+    for one in weighed:
+        if one.candidate.how == "counted":
+            left -= one.say(left, one.upper)
+
+
 def joined(candidates: list[Candidate]) -> list[Candidate]:
     """Return one candidate for each hop and cause."""
     found: dict[tuple[str, str], Candidate] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from streaming.attribution import absences
 from streaming.attribution.broker_history import BrokerHistory
@@ -153,11 +154,13 @@ def _between_routers(scene: Scene, of: Missing) -> Iterator[Candidate]:
     """Counters of links between routers: they are of all traffic, so upper bounds."""
     for one, other in scene.route.links:
         if of == "lost":
-            dropped, evidence = _risen(scene, scene.network.between(one, other), OUT[0])
-            if dropped:
-                text = f"{evidence} on {one}'s links to {other}, of all traffic"
+            dropped = _risen(scene, scene.network.between(one, other), OUT[0])
+            if dropped.likely:
                 yield Candidate(
-                    *("link", one, other, of, "dropped", 0, dropped, "shared"), shared=True, evidence=[text]
+                    *("link", one, other, of, "dropped", 0, dropped.most, "shared"),
+                    likely=dropped.likely,
+                    shared=True,
+                    evidence=[f"{dropped.text} on {one}'s links to {other}, of all traffic"],
                 )
         for tells in IN:
             if tells.of == of and (found := _made_further(scene, one, other, tells)) is not None:
@@ -166,20 +169,22 @@ def _between_routers(scene: Scene, of: Missing) -> Iterator[Candidate]:
 
 def _made_further(scene: Scene, one: str, router: str, tells: OfLink) -> Candidate | None:
     """Return what a router on the way made of what came to it from `one`."""
-    came, evidence = _risen(scene, _into(scene.network, router, one), tells)
+    came = _risen(scene, _into(scene.network, router, one), tells)
+    if not came.likely:
+        return None
     ways_out = list(_ways_out(scene, router)) if tells.of == "refused" else []
-    to_ends, _ = _risen(scene, [link for link in ways_out if link.kind == "end"], tells)
-    back, _ = _risen(scene, ways_out, tells)
-    upper = came - to_ends
+    to_ends = _risen(scene, [link for link in ways_out if link.kind == "end"], tells)
+    upper = None if came.most is None else came.most - to_ends.least
     if tells.of == "refused":
-        upper = min(upper, scene.refused.get(tells.cause, 0))
-    if upper <= 0:
+        named = scene.refused.get(tells.cause, 0)
+        upper = named if upper is None else min(upper, named)
+    if upper is not None and upper <= 0:
         return None
     return Candidate(
         *("router", router, "", tells.of, tells.cause, 0, upper, "shared"),
-        likely=max(0, came - back),
+        likely=max(0, came.likely - _risen(scene, ways_out, tells).likely),
         shared=True,
-        evidence=[f"{evidence} on {router}'s links from {one}, of all traffic"],
+        evidence=[f"{came.text} on {router}'s links from {one}, of all traffic"],
     )
 
 
@@ -190,13 +195,26 @@ def _into(network: Network, router: str, peer: str) -> Iterator[Link]:
             yield link
 
 
-def _risen(scene: Scene, links: Iterable[Link], tells: OfLink) -> tuple[int, str]:
-    """Return how much a counter of several links rose together, and how that is said."""
+class _Risen(NamedTuple):
+    """How much a counter of several links rose together; `most` None: not all of them tell."""
+
+    least: int
+    most: int | None
+    text: str
+
+    @property
+    def likely(self) -> int:
+        return self.least if self.most is None else self.most
+
+
+def _risen(scene: Scene, links: Iterable[Link], tells: OfLink) -> _Risen:
     span = scene.span
     rises = [link.series.rise(tells.counter, span.from_ns, span.to_ns) for link in links]
-    total = sum(rise.inner if rise.outer is None else rise.outer for rise in rises)
-    least = "at least " if any(rise.outer is None and rise.inner for rise in rises) else ""
-    return total, f"{least}{total:,} {COUNTED_AS.get(tells.cause, tells.cause)}"
+    least = sum(rise.inner for rise in rises)
+    outers = [rise.outer for rise in rises if rise.outer is not None]
+    most = sum(outers) if len(outers) == len(rises) else None
+    count = f"at least {least:,}" if most is None else f"{most:,}"
+    return _Risen(least, most, f"{count} {COUNTED_AS.get(tells.cause, tells.cause)}")
 
 
 def _queue(scene: Scene, of: Missing) -> Iterator[Candidate]:

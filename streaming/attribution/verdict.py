@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 from collectors.contract.attribution_rows import MOST_HOPS, AttributionRow, Hop, Sum
 from collectors.contract.events import Event
 from streaming.attribution import blocks, losses, passages, waiting
-from streaming.attribution.bounds import Weighed, joined, weigh
+from streaming.attribution.bounds import Weighed, joined, say_the_rest, weigh
 from streaming.attribution.candidate import Candidate
 from streaming.attribution.causes import EXPIRY_SCAN_NS, Missing
 from streaming.attribution.clocks import apart
@@ -92,6 +92,7 @@ class Judge:
                 found = blocks.sharpened(found, rests, of, row[of])
             weighed = weigh(found, row[of])
             self.shares.divide(name, episode, weighed)
+            say_the_rest(weighed, row[of])
             hops += [_hop(one) for one in weighed]
             row[f"unexplained_{of}"] = row[of] - sum(one.said for one in weighed)  # type: ignore[literal-required]
         if row["suspect"]:

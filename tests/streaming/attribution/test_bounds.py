@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streaming.attribution.bounds import joined, weigh
+from streaming.attribution.bounds import joined, say_the_rest, weigh
 from streaming.attribution.candidate import Candidate, How
 
 
@@ -64,6 +64,17 @@ def test_what_only_waited_somewhere_is_not_said_before_who_was_absent() -> None:
     """A link that dropped nothing, with two messages that waited when it was asked last."""
     found = [candidate("waited", "counted", 0, 2, likely=0), candidate("absent", "absent", 0, None)]
     assert [(one.candidate.at, one.said) for one in weigh(found, 10)] == [("absent", 10), ("waited", 0)]
+
+
+def test_what_a_share_leaves_over_is_said_of_what_was_counted_here() -> None:
+    """302 were given back at A, 104 of them by who is further down, for two paths: 52 are this path's."""
+    found = [candidate("A", "counted", 198, 302, likely=198), candidate("C", "shared", 0, 104)]
+    weighed = weigh(found, 302)
+    of_a, of_c = sorted(weighed, key=lambda one: one.candidate.at)
+    assert (of_a.said, of_c.said) == (198, 104)
+    of_c.said = 52
+    say_the_rest(weighed, 302)
+    assert (of_a.said, of_c.said) == (250, 52)
 
 
 def test_contradicting_proofs_prove_nothing() -> None:

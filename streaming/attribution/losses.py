@@ -9,7 +9,6 @@ from streaming.attribution import absences
 from streaming.attribution.broker_history import BrokerHistory
 from streaming.attribution.candidate import Candidate
 from streaming.attribution.causes import COUNTED_AS, IN, OUT, QUEUE, UNROUTED, Missing, OfLink
-from streaming.attribution.network import Network
 from streaming.attribution.router_history import Link
 from streaming.attribution.scene import RECEIVER, Scene
 from streaming.attribution.series import Rise, Series
@@ -169,7 +168,7 @@ def _between_routers(scene: Scene, of: Missing) -> Iterator[Candidate]:
 
 def _made_further(scene: Scene, one: str, router: str, tells: OfLink) -> Candidate | None:
     """Return what a router on the way made of what came to it from `one`."""
-    came = _risen(scene, _into(scene.network, router, one), tells)
+    came = _risen(scene, scene.network.between(router, one, "in"), tells)
     if not came.likely:
         return None
     ways_out = list(_ways_out(scene, router)) if tells.of == "refused" else []
@@ -186,13 +185,6 @@ def _made_further(scene: Scene, one: str, router: str, tells: OfLink) -> Candida
         shared=True,
         evidence=[f"{came.text} on {router}'s links from {one}, of all traffic"],
     )
-
-
-def _into(network: Network, router: str, peer: str) -> Iterator[Link]:
-    history = network.routers.get(router)
-    for link in history.links.values() if history else ():
-        if link.kind == "router" and link.direction == "in" and link.peer == peer:
-            yield link
 
 
 class _Risen(NamedTuple):

@@ -62,13 +62,12 @@ class Network:
                         self._ends.setdefault((link.address, link.direction), []).append((name, link))
         return [found for address in addresses for found in self._ends.get((address, direction), ())]
 
-    def between(self, one: str, other: str) -> list[Link]:
-        """Return the links on which `one` sends to `other`."""
+    def between(self, one: str, other: str, direction: str = "out") -> list[Link]:
+        """Return the links of `one` on which it sends to `other`, or gets from there what `other` sends."""
         router = self.routers.get(one)
         links = router.links.values() if router else ()
-        return [
-            link for link in links if link.kind == "router" and link.direction == "out" and link.peer == other
-        ]
+        wanted = ("router", direction, other)
+        return [link for link in links if (link.kind, link.direction, link.peer) == wanted]
 
     def forget(self, before_ns: int) -> None:
         """Drop what was told before this time."""

@@ -17,9 +17,12 @@ class Normal:
     """Counts of windows by hour and by the logarithm of their latency."""
 
     hours: dict[int, dict[int, int]] = field(default_factory=dict)
+    _median_ns: int | None = field(default=None, init=False)
+    _counted: bool = field(default=False, init=False)  # since the last window was added
 
     def add(self, start_ns: int, latency_ns: int) -> None:
         if latency_ns > 0:
+            self._counted = False
             counts = self.hours.setdefault(start_ns // _HOUR_NS, {})
             step = round(math.log2(latency_ns) * _STEPS)
             counts[step] = counts.get(step, 0) + 1
@@ -28,6 +31,11 @@ class Normal:
 
     def median_ns(self) -> int | None:
         """Return what is normal, or None while too few windows are known."""
+        if not self._counted:
+            self._median_ns, self._counted = self._count(), True
+        return self._median_ns
+
+    def _count(self) -> int | None:
         counts: dict[int, int] = {}
         for of_hour in self.hours.values():
             for step, count in of_hour.items():

@@ -54,7 +54,6 @@ class PathWindows:
     normal: Normal = field(default_factory=Normal)
     judged_ns: int = 0  # windows until then were held against what is normal
     heard_ns: int = 0
-    live_at_ns: int = 0
     lateness: Lateness = field(default_factory=Lateness)  # of its probes' clocks
     live_slow_ns: int = 0  # of the newest window, until now
     waits: list[tuple[int, dict[str, tuple[str, int]]]] = field(
@@ -87,7 +86,6 @@ class PathWindows:
 
     def take_live(self, row: LiveRow, now_ns: int) -> None:
         """Take in a live row: what may be missing, and where the ends are attached."""
-        self.live_at_ns = row["at_ns"]
         if row["appended_ns"]:
             self.lateness.take(row["at_ns"], row["appended_ns"])
         self.heard_ns = max(self.heard_ns, now_ns)

@@ -42,9 +42,7 @@ class Address:
     phase: str
     series: Series = field(default_factory=Series)
     epoch: int = 0
-    local: int = 0  # subscribers here
-    remote: int = 0  # routers with subscribers
-    hosts: list[str] = field(default_factory=list)  # those routers, where it tells them
+    hosts: list[str] = field(default_factory=list)  # routers with subscribers, where it tells them
     asked_ns: int = 0
 
 
@@ -112,7 +110,6 @@ class RouterHistory:
     addresses: dict[str, Address] = field(default_factory=dict)  # by key
     links: dict[str, Link] = field(default_factory=dict)  # by instance and identity
     next_hops: dict[str, str] = field(default_factory=dict)  # by router: the next one, itself for a neighbour
-    costs: dict[str, int] = field(default_factory=dict)
     restarts: list[list[int]] = field(default_factory=list)  # each between two times
     omitted: int = 0
     lateness: Lateness = field(default_factory=Lateness)  # of its collector's clock
@@ -184,7 +181,6 @@ class RouterHistory:
         if row["state"] == "gone":
             if found is not None:
                 found.series.end(at)
-                found.local = found.remote = 0
                 found.hosts = []
             return
         if found is None:
@@ -197,7 +193,7 @@ class RouterHistory:
         broken = bool(row["state"]) or alone or not self.polled[PATH_ADDRESS].before
         found.series.add(at, _values(row, ADDRESS_COUNTERS), broken=broken or found.epoch != self.epoch)
         found.epoch, found.asked_ns = self.epoch, at.asked_ns
-        found.local, found.remote, found.hosts = row["local"], row["remote"], row["hosts"]
+        found.hosts = row["hosts"]
 
     def _link(self, row: PathLink, at: Asked) -> None:
         key = f"{self.instance}/{row['identity']}"
@@ -244,14 +240,11 @@ class RouterHistory:
     def _nodes(self, record: Telemetry) -> None:
         if record.part == 1:
             self.next_hops.clear()
-            self.costs.clear()
         for row in record.rows[: MOST_NODES - len(self.next_hops)]:
-            router, hop, cost = row.get("id"), row.get("next_hop"), row.get("cost")
+            router, hop = row.get("id"), row.get("next_hop")
             if not is_name(router) or router == self.router or not (hop is None or is_name(hop)):
                 continue
             self.next_hops[router] = hop or router
-            if type(cost) is int:
-                self.costs[router] = cost
 
 
 def _values(row: PathAddress | PathLink, names: tuple[str, ...]) -> Values:

@@ -43,7 +43,8 @@ class Slowness:
             episodes = regroup(episodes, "slow", slow, path, ended=ended)
         self._look(path, place, _bound_ns(normal_ns, place), now_ns)
         for episode in episodes:
-            if episode.kind == "slow" and episode.starts:
+            going_on = episode.open or not episode.final
+            if episode.kind == "slow" and episode.starts and going_on:
                 episode.normal_ns = episode.normal_ns or normal_ns
                 _usual(episode, path, place)
         return episodes

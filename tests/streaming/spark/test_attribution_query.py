@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import shutil
 import time
 import uuid
@@ -42,7 +43,12 @@ pytestmark = pytest.mark.e2e
 
 HERE = 'query="attribution"'
 LENGTH = made_rows.LENGTH
-NOW = time.time_ns() // LENGTH * LENGTH  # windows of long ago are not looked at
+
+
+@functools.cache
+def now() -> int:
+    """Where windows begin: asked for by the first test, as windows of long ago are not looked at."""
+    return time.time_ns() // LENGTH * LENGTH
 
 
 class Refusing(CountingAttribution):
@@ -99,7 +105,7 @@ def put(settings: JobSettings, *records: tuple[topics.Topic, str, bytes]) -> Non
 
 
 def window(number: int, **fields: Any) -> tuple[topics.Topic, str, bytes]:
-    row = made_rows.window("one", window_start_ns=NOW + number * LENGTH, mesh="east", **fields)
+    row = made_rows.window("one", window_start_ns=now() + number * LENGTH, mesh="east", **fields)
     return topics.WINDOWS, "one", window_rows.encode(row)
 
 
@@ -118,7 +124,7 @@ def rows(settings: JobSettings) -> list[tuple[int, int, int]]:
     for message in consume(settings.kafka.servers[0], ATTRIBUTION.name(settings.prefix)):
         row = attribution_rows.decode(message.value)
         assert message.key.decode() == row["path"]
-        found.append(((row["episode_ns"] - NOW) // LENGTH, row["lost"], row["sent"]))
+        found.append(((row["episode_ns"] - now()) // LENGTH, row["lost"], row["sent"]))
     return sorted(found)
 
 
@@ -141,7 +147,7 @@ def test_a_lost_window_and_a_router_that_dropped_are_a_row(
     given = dataclasses.replace(settings, places={"one": made_drop.PLACE})
     with running(spark, given, lambda told, _: [attribution_query(told)]) as url:
         until(lambda: begun(settings), "the query to begin")
-        start_ns = NOW - 40 * made_drop.SECOND
+        start_ns = now() - 40 * made_drop.SECOND
         put(settings, (topics.LIVE, "one", window_rows.encode(made_drop.live(start_ns))))
         put(settings, *((topics.ROUTER, "m/A", each.encode()) for each in made_drop.polls(start_ns)))
         put(settings, (topics.WINDOWS, "one", window_rows.encode(made_drop.window(start_ns))))

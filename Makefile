@@ -3,6 +3,8 @@
 
 VENV := .venv/bin
 PYTEST_ARGS ?=
+# Half of what tests do is to wait. A process takes a file at a time, and has a Kafka and an Artemis of its own.
+JOBS ?= 2
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev demo test unit lint bench soak lock lock-jvm clean
@@ -19,8 +21,8 @@ setup-dev: ## the same, and the tools of requirements-dev.lock for tests, lint a
 demo: setup ## watch a network started on this machine (SECONDS=N ends it, FAULT=1 breaks a router, FAULT=flood or other: see --help)
 	@$(VENV)/inflight demo $(if $(SECONDS),--seconds $(SECONDS)) $(if $(filter-out 0,$(FAULT)),--fault $(filter-out 1,$(FAULT)))
 
-test: setup-dev lint ## lint, types and all tests (PYTEST_ARGS="-k name")
-	@$(VENV)/python -m pytest $(PYTEST_ARGS)
+test: setup-dev lint ## lint, types and all tests, in JOBS=2 processes (PYTEST_ARGS="-k name")
+	@$(VENV)/python -m pytest -n $(JOBS) --dist loadfile $(PYTEST_ARGS)
 
 unit: setup-dev ## the tests that need no server, in a minute or two (PYTEST_ARGS="-k name")
 	@$(VENV)/python -m pytest -m "not e2e and not slow" $(PYTEST_ARGS)

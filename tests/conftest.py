@@ -47,7 +47,11 @@ class _Progress:
         self._done = self._total = 0
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        self._total = len(session.items)
+        self._total = self._total or len(session.items)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
+        self._total = len(ids)  # each process has found all of them
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logfinish(self, nodeid: str) -> None:

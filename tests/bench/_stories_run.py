@@ -46,9 +46,18 @@ class Told:
     """What was said of a path: its rows as they are in the end, and when things were first said."""
 
     rows: dict[tuple[str, int], Row] = field(default_factory=dict)
+    suspected_seconds: float | None = None  # the first live row that suspects some of being missing
+    counted_seconds: float | None = None  # the first final window in which some are missing
     first_seconds: float | None = None
     exact_seconds: float | None = None
     final_seconds: float | None = None
+
+    def see(self, path: Row, missing_before: int, now_seconds: float) -> None:
+        """Take what the live page shows of the path: what is suspected, and what windows miss by now."""
+        if self.suspected_seconds is None and path["suspect"]:
+            self.suspected_seconds = now_seconds
+        if self.counted_seconds is None and _missing(path) > missing_before:
+            self.counted_seconds = now_seconds
 
     def take(self, rows: list[Row], span_ns: tuple[int, int], now_seconds: float) -> None:
         """Take what the exporter knows, so long after the fault began: losses since then, and what is slow.
@@ -89,7 +98,7 @@ class Played:
 
 
 def play_fault(
-    fault: Fault, folder: Path, *, program: str | None, kafka: bool, quiet_seconds: float
+    fault: Fault, folder: Path, *, program: str | None, kafka: bool, poll: str, quiet_seconds: float
 ) -> Played:
     """Play it; `program` is that of real routers. What is not broken is watched for `quiet_seconds`."""
     document = fault.topology() | ({"program": program} if program else {})
@@ -100,17 +109,19 @@ def play_fault(
             lab.start(KAFKA)
         lab.start()
         lab.wait_connected()
-        shown, probe = _start_inflight(supervisor, lab, fault, folder, kafka=kafka)
+        shown, probe = _start_inflight(supervisor, lab, fault, folder, kafka=kafka, poll=poll)
         return _play(fault, lab, shown, probe, quiet_seconds)
 
 
 def _start_inflight(
-    supervisor: Supervisor, lab: Lab, fault: Fault, folder: Path, *, kafka: bool
+    supervisor: Supervisor, lab: Lab, fault: Fault, folder: Path, *, kafka: bool, poll: str
 ) -> tuple[str, str]:
     """Start Inflight, in one process or with Kafka and Spark; return the URLs of exporter and probe."""
     names = ("stream", "collect", "export", "probe") if kafka else ("run",)
     listen = {name: f"{LOOPBACK}:{free_port()}" for name in names}
     config = lab.config()
+    for polled in [*config["meshes"].values(), *config.get("brokers", {}).values()]:
+        polled["interval"] = poll
     config["defaults"] = {"window": "2s", "settle": "4s", "ttl": "8s"}
     config["export"] = {"listen": listen["export" if kafka else "run"]}
     config["state"] = str(folder / "state")
@@ -134,6 +145,7 @@ def _play(fault: Fault, lab: Lab, shown: str, probe: str, quiet_seconds: float) 
     _wait_for_windows(fault, shown)
     time.sleep(_BEFORE_SECONDS)
     before, ends_before = _counted(fault, lab), _ends(fault, probe)
+    missing_before = {name: _missing(path) for name, path in _shown(shown).items()}
     told = {path: Told() for path in fault.paths}
     began, began_ns = time.monotonic(), time.time_ns()
     playing = Worker("fault", partial(_break, lab), again=False)
@@ -143,7 +155,10 @@ def _play(fault: Fault, lab: Lab, shown: str, probe: str, quiet_seconds: float) 
     while True:
         time.sleep(_LOOK_SECONDS)
         now = time.monotonic() - began
+        state = _shown(shown)
         for path, one in told.items():
+            if path in state:
+                one.see(state[path], missing_before.get(path, 0), now)
             one.take(_rows(shown, path), span_ns, now)
         final = all(one.final_seconds is not None or not one.rows for one in told.values())
         is_told = bool(told["told"].rows) or not fault.do
@@ -177,6 +192,18 @@ def _rows(url: str, path: str) -> list[Row]:
     except (OSError, ValueError):  # not known yet, or busy
         return []
     return list(found.get("rows", []))
+
+
+def _shown(url: str) -> dict[str, Row]:
+    """Return what the live page shows of each path."""
+    try:
+        return {path["name"]: path for path in json.loads(http.get(f"{url}/api/state"))["paths"]}
+    except (OSError, ValueError):  # busy
+        return {}
+
+
+def _missing(path: Row) -> int:
+    return int(path["classes"]["lost"]) + int(path["classes"]["refused"])
 
 
 def _wait_for_windows(fault: Fault, url: str) -> None:

@@ -1,6 +1,6 @@
 """Which hop: faults done to a network on purpose, and whether their hop is named, with bounds that hold.
 
-python tests/bench/stories.py [--router qdrouterd|skrouterd] [--kafka] [--only FAULT …] [--minutes N]
+python tests/bench/stories.py [--router qdrouterd|skrouterd] [--kafka] [--poll 5s] [--only FAULT …]
 """
 
 from __future__ import annotations
@@ -35,13 +35,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--router", choices=("qdrouterd", "skrouterd"), help="real ones; else stand-ins")
     parser.add_argument("--kafka", action="store_true", help="with Kafka and Spark, not in one process")
+    parser.add_argument("--poll", default="1s", help="the interval of routers' and brokers' collectors")
     parser.add_argument("--only", nargs="+", choices=FAULTS, default=[*FAULTS])
     parser.add_argument("--minutes", type=float, default=3.0, help="of no fault")
     asked = parser.parse_args()
     if asked.router and shutil.which(PROGRAMS[asked.router].command) is None:
         parser.error(f"{asked.router} is not on the PATH")
     os.nice(5)
-    kind = f"{asked.router or 'stand-ins'}{'-kafka' if asked.kafka else ''}"
+    kind = f"{asked.router or 'stand-ins'}{'-kafka' if asked.kafka else ''}-{asked.poll}"
     results = RESULTS / f"stories-{kind}.json"
     results.parent.mkdir(parents=True, exist_ok=True)
     found: Json = json.loads(results.read_text()) if results.exists() else {}
@@ -53,6 +54,7 @@ def main() -> None:
                 Path(folder),
                 program=asked.router,
                 kafka=asked.kafka,
+                poll=asked.poll,
                 quiet_seconds=asked.minutes * 60,
             )
         found[name] = judged(FAULTS[name], played)
@@ -96,6 +98,8 @@ def judged(fault: Fault, played: Played) -> Json:
     return {
         "fault": fault.says,
         "first_seconds": told.first_seconds,
+        "after_suspects_seconds": _after(told.first_seconds, told.suspected_seconds, told.counted_seconds),
+        "after_final_seconds": _after(told.first_seconds, told.counted_seconds),
         "exact_seconds": told.exact_seconds,
         "final_seconds": told.final_seconds,
         "not_exact": "; ".join(
@@ -116,6 +120,12 @@ def judged(fault: Fault, played: Played) -> Json:
         "rows": told.standing(),
         "other_rows": played.told["other"].standing(),
     }
+
+
+def _after(first: float | None, *began: float | None) -> float | None:
+    """Return for how long a verdict was waited for, since the first of what called for one."""
+    known = [at for at in began if at is not None]
+    return None if first is None or not known else max(0.0, first - min(known))
 
 
 def _claims(told: Told) -> list[_Claim]:
@@ -151,14 +161,18 @@ def _holds(claims: list[_Claim], count: int) -> bool:
 
 
 def _tell(kind: str, found: Json) -> None:
-    table = Table("fault", "first s", "exact s", "said", "true", "right first", "in bounds", title=kind)
+    heads = ("fault", "first s", "after suspects", "after final", "exact s", "said")
+    table = Table(*heads, "true", "right first", "in bounds", title=kind)
     for row in found.values():
         exact = row["exact_seconds"]
         said = "\n".join(row["said"]) or "nothing"
         true = ", ".join(f"{count:,} {of}" for of, count in row["true"].items() if of != "sent" and count)
         table.add_row(
             row["fault"],
-            _seconds(row["first_seconds"]),
+            *(
+                _seconds(row[name])
+                for name in ("first_seconds", "after_suspects_seconds", "after_final_seconds")
+            ),
             _seconds(exact) if exact is not None else f"– {row['not_exact']}",
             said,
             f"{true or 'none'}; there {row['truth']}",

@@ -25,13 +25,11 @@ _HIGHEST: Final = 1 << 62
 class Queue:
     """A queue, or an address, which has none of the gauges."""
 
-    address: str
     series: Series = field(default_factory=Series)
     epoch: int = 0
     poll: int = 0
     asked_ns: int = 0
     messages: int = 0
-    delivering: int = 0
     consumers: int = 0
     out_rate: float = 0.0  # messages a second, between the last two polls
     limit_ratio: float = 0.0  # of an address: of its memory
@@ -127,8 +125,7 @@ class BrokerHistory:
             if len(kept) >= MOST_QUEUES:
                 self.omitted += 1
                 return
-            address = row.get("address")
-            found = kept[name] = Queue(address if isinstance(address, str) else "", epoch=self.epoch)
+            found = kept[name] = Queue(epoch=self.epoch)
         seconds = (at.answered_ns - found.asked_ns) / 1e9 if found.asked_ns else 0.0
         values = tuple([_count(row, counter) for counter in counters])
         # One that was missing in the poll before may have counted, gone, and come back.
@@ -138,8 +135,7 @@ class BrokerHistory:
         found.epoch, found.asked_ns = self.epoch, at.asked_ns
         added = _count(row, "acknowledged_added") + _count(row, "expired_added")
         found.out_rate = added / seconds if seconds > 0 else 0.0
-        found.messages, found.delivering = _count(row, "messages"), _count(row, "delivering")
-        found.consumers = _count(row, "consumers")
+        found.messages, found.consumers = _count(row, "messages"), _count(row, "consumers")
         ratio = row.get("limit_ratio")
         found.limit_ratio = float(ratio) if isinstance(ratio, int | float) else 0.0
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from helpers import free_port, wait_until
-from kafka import KafkaConsumer
+from kafka_topics import consume
 
 from collectors.config import load, paths
 from collectors.contract.record_codec import decode
@@ -62,16 +62,8 @@ def written(config: Path) -> list[Written]:
     """Return all records in the topic, each path's in their order."""
     settings = load.load(config).kafka
     assert settings is not None
-    consumer = KafkaConsumer(
-        SAMPLES.name(settings.prefix),
-        **client.client_kwargs(settings),
-        auto_offset_reset="earliest",
-        group_id=None,
-        consumer_timeout_ms=5_000,
-    )
-    found = [(decode(m.value), m.value, m.timestamp * 1_000_000) for m in consumer]
-    consumer.close()
-    return found
+    found = consume("", SAMPLES.name(settings.prefix), **client.client_kwargs(settings))
+    return [(decode(m.value), m.value, m.timestamp * 1_000_000) for m in found]
 
 
 def final_rows(config: Path, records: list[Written]) -> list[WindowRow]:

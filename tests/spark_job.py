@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from helpers import wait_until
-from kafka import KafkaProducer, TopicPartition
+from kafka import KafkaProducer
+from kafka_topics import consume
 from pyspark.sql import SparkSession
 
 from collectors.config.paths import Rules
 from collectors.contract import window_rows as rows
 from collectors.contract.records import SECOND_NS
-from collectors.kafka.batches import BoundedConsumer
 from deploy.jvm import artifacts
 from streaming.accounting import Accountant
 from streaming.spark import job, service
@@ -40,24 +40,6 @@ def produce(bootstrap: str, topic: str, records: Iterable[tuple[str, bytes]]) ->
         return len(sent)
     finally:
         producer.close()
-
-
-def consume(bootstrap: str, topic: str) -> Iterator[Any]:
-    """Return all that is in the topic now, each partition in its order."""
-    consumer = BoundedConsumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest", group_id=None)
-    try:
-        parts = [
-            TopicPartition(topic, number) for number in sorted(consumer.partitions_for_topic(topic) or ())
-        ]
-        consumer.assign(parts)
-        ends = consumer.end_offsets(parts)
-        left = {part for part in parts if ends[part] > consumer.position(part)}
-        while left:
-            for batch in consumer.poll(timeout_ms=500).values():
-                yield from batch
-            left = {part for part in left if consumer.position(part) < ends[part]}
-    finally:
-        consumer.close()
 
 
 def expected(bootstrap: str, topic: str, rules: Rules = RULES) -> list[bytes]:

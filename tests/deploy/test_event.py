@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner, Result
 from helpers import free_port
-from kafka import KafkaConsumer, TopicPartition
+from kafka_topics import consume
 
 from collectors.contract import events
 from deploy.cli import main
@@ -33,11 +33,8 @@ def test_maintenance_is_told(kafka: Kafka, tmp_path: Path) -> None:
     told = ("maintenance", "new version", "--for", "2h", "--path", "a-*", "--path", "b")
     done = tell(tmp_path, kafka.bootstrap, *told)
     assert (done.exit_code, done.output) == (0, "")
-    consumer = KafkaConsumer(bootstrap_servers=kafka.bootstrap, consumer_timeout_ms=10_000)
-    consumer.assign([TopicPartition("told.events", 0)])
-    consumer.seek_to_beginning()
-    event = events.decode(next(consumer).value)
-    consumer.close()
+    (message,) = consume(kafka.bootstrap, "told.events")
+    event = events.decode(message.value)
     assert before_ns <= event.at_ns <= time.time_ns()
     assert event == events.Event(
         event.at_ns, event.at_ns + 2 * 3_600 * 10**9, "maintenance", ("a-*", "b"), "new version"

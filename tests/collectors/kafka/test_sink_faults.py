@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from helpers import free_port, wait_until
-from kafka import KafkaConsumer
+from kafka_topics import consume
 from relay import Relay
 
 from collectors.config.model import Kafka as KafkaConfig
@@ -125,17 +125,9 @@ def _config_of(port: int) -> KafkaConfig:
 
 def _read(config: KafkaConfig) -> dict[str, list[bytes]]:
     """All that the topic holds."""
-    consumer = KafkaConsumer(
-        SAMPLES.name(config.prefix),
-        **client.client_kwargs(config),
-        auto_offset_reset="earliest",
-        group_id=None,
-        consumer_timeout_ms=3_000,
-    )
     found: dict[str, list[bytes]] = {key: [] for key in _KEYS}
-    for message in consumer:
+    for message in consume("", SAMPLES.name(config.prefix), **client.client_kwargs(config)):
         found[message.key.decode()].append(message.value)
-    consumer.close()
     return found
 
 

@@ -17,6 +17,7 @@ import yaml
 from click.testing import CliRunner
 from helpers import free_port, wait_until
 from jolokia import FakeJolokia
+from kafka_topics import consume
 from replay import Replay
 from scripted import ScriptedNode
 from standin_clients import StandIn
@@ -165,8 +166,6 @@ def test_collect_to_metrics_and_kafka(
     router_line: Lab, kafka: Kafka, tmp_path: Path, promtool: str | None
 ) -> None:
     """Every target on /metrics, clean to promtool; records in Kafka; a clean end at SIGTERM."""
-    from kafka import KafkaConsumer  # noqa: PLC0415 -- slow to import
-
     listen = f"127.0.0.1:{free_port()}"
     config = {
         **router_line.config(),
@@ -191,14 +190,8 @@ def test_collect_to_metrics_and_kafka(
             [promtool, "check", "metrics"], input=text, capture_output=True, text=True, check=False
         )
         assert checked.stdout + checked.stderr == ""
-    consumer = KafkaConsumer(
-        *("collecttest.router", "collecttest.broker"),
-        bootstrap_servers=kafka.bootstrap,
-        auto_offset_reset="earliest",
-        consumer_timeout_ms=5000,
-    )
-    seen = {(m.topic, r.target, r.entity) for m in consumer for r in [telemetry.decode(m.value)]}
-    consumer.close()
+    told = consume(kafka.bootstrap, "collecttest.router", "collecttest.broker")
+    seen = {(m.topic, r.target, r.entity) for m in told for r in [telemetry.decode(m.value)]}
     assert ("collecttest.router", "B.stand-in", "link") in seen
     assert ("collecttest.router", "", "mesh") in seen
     assert ("collecttest.broker", "store", "queue") in seen

@@ -19,8 +19,9 @@ import pytest
 from counting_attribution import PLACES, CountingAttribution, event, poll
 from helpers import wait_until
 from kafka import TopicPartition
+from kafka_topics import consume
 from pyspark import cloudpickle
-from spark_job import RULES, consume, get, letters, metric, not_ready, produce, running
+from spark_job import RULES, get, letters, metric, not_ready, produce, running
 from synthetic import Flow
 
 from collectors.contract import attribution_rows, events, topics, window_rows

@@ -11,7 +11,8 @@ from typing import Any
 import bombs
 import pytest
 from helpers import wait_until
-from spark_job import RULES, consume, letters, produce
+from kafka_topics import consume
+from spark_job import RULES, letters, produce
 from stream_process import Stream
 from synthetic import Flow
 

@@ -19,6 +19,8 @@ from helpers import wait_until
 from spark_job import batches, expected, produce, window_rows
 from synthetic import Flow
 
+from collectors.config.paths import Rules
+from collectors.contract.records import SECOND_NS
 from deploy.embedded.supervise.supervisor import Supervisor
 from streaming.spark import submit
 
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.e2e
 
 FLOWS = [Flow(f"path-{number}", 10, lose_every=4 + number) for number in range(4)]
+# Nobody is gone, however long the machine takes.
+PATIENT = Rules(5 * SECOND_NS, 10 * SECOND_NS, 900 * SECOND_NS, 900 * SECOND_NS)
 SMALL = ("--driver-memory", "512m", "--executor-memory", "512m", "--conf", "spark.ui.enabled=false")
 
 
@@ -57,7 +61,7 @@ class Topics:
 
     def wanted(self) -> list[bytes]:
         """What the accounting in process makes of it."""
-        return expected(self.kafka.bootstrap, f"{self.prefix}.samples")
+        return expected(self.kafka.bootstrap, f"{self.prefix}.samples", PATIENT)
 
     def rows(self) -> tuple[list[bytes], int]:
         return window_rows(self.kafka.bootstrap, f"{self.prefix}.windows")
@@ -73,7 +77,7 @@ def topics(kafka: Kafka, tmp_path: Path) -> Topics:
     config = tmp_path / "inflight.yaml"
     config.write_text(
         f"version: 1\nsite: a\nkafka: {{servers: ['{kafka.bootstrap}'], prefix: {prefix}}}\n"
-        f"state: {tmp_path / 'state'}\n"
+        f"state: {tmp_path / 'state'}\ndefaults: {{gone_after: 15m}}\n"
     )
     return Topics(kafka, prefix, config)
 

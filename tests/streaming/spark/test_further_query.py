@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from helpers import wait_until
+from kafka_topics import consume
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sql
 from pyspark.sql.streaming.readwriter import DataStreamWriter
-from spark_job import RULES, consume, metric, not_ready, produce, running
+from spark_job import RULES, metric, not_ready, produce, running
 from synthetic import EPOCH, Flow
 
 from collectors.contract.records import SECOND_NS

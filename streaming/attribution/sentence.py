@@ -45,7 +45,7 @@ def sentence(row: AttributionRow) -> str:
 
 
 def _named(hops: list[Hop], of: str, missing: int) -> str:
-    shown = [hop for hop in hops if hop["of"] == of and (hop["said"] or of == "late")]
+    shown = [hop for hop in hops if hop["of"] == of and (hop["said"] or (of == "late" and hop["upper"]))]
     if not shown:
         return ""
     parts = [_hop(hop, missing) for hop in shown[:MOST_HOPS]]
@@ -54,10 +54,10 @@ def _named(hops: list[Hop], of: str, missing: int) -> str:
 
 
 def _hop(hop: Hop, missing: int) -> str:
-    count = f"{hop['said']:,}"
-    if hop["lower"] < hop["said"]:
+    count = f"{hop['said'] or hop['upper']:,}"
+    if hop["lower"] < (hop["said"] or hop["upper"]):
         count = f"{hop['lower']:,} to {count}" if hop["lower"] else f"up to {count}"
-    if hop["said"] == missing and hop["lower"] == missing:
+    if missing and hop["said"] == missing and hop["lower"] == missing:
         count = f"all {hop['said']:,}" if missing > 1 else "it"
     if hop["cause"] == "gone":
         return f"{count} gone with {hop['hop']}"

@@ -37,6 +37,19 @@ def test_tells_two_sums_apart() -> None:
     )
 
 
+def test_tells_where_messages_were_late_that_came_after_all() -> None:
+    """With what may have waited there at the most, where nothing is said to have."""
+    waited = [
+        hop(WAITING, 59, cause="waiting", of="late", lower=0, upper=59),
+        hop("A → B", 0, cause="waiting", of="late", lower=0, upper=9),
+        hop("B → C", 0, cause="waiting", of="late", lower=0, upper=0),
+    ]
+    row = episode(lost=0, unexplained_lost=0, hops=waited)
+    assert sentence(row) == (
+        f"nothing is missing 22:13:20-25 UTC, but late: up to 59 waiting in {WAITING}, up to 9 waiting at A → B"
+    )
+
+
 @pytest.mark.parametrize(
     ("delay_ms", "told"),
     [(37, "37 ms waiting in"), (30, "30 ms of it waiting in"), (4, "4 ms of it waiting in")],

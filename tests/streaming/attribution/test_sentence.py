@@ -46,7 +46,8 @@ def test_tells_where_messages_were_late_that_came_after_all() -> None:
     ]
     row = episode(lost=0, unexplained_lost=0, hops=waited)
     assert sentence(row) == (
-        f"nothing is missing 22:13:20-25 UTC, but late: up to 59 waiting in {WAITING}, up to 9 waiting at A → B"
+        "nothing is missing 22:13:20-25 UTC, but late:"
+        f" up to 59 waiting in {WAITING}, up to 9 waiting at A → B"
     )
 
 

@@ -13,8 +13,8 @@ from streaming.analysis.figures import FIGURES, Figure, Name, Numbers, Run, Seri
 
 CONFIDENCE: Final = 0.90
 _TAIL: Final = (1 - CONFIDENCE) / 2
-DRAWS: Final = 4_000
-_MOST_PIECES: Final = 256  # of a longer series neighbouring windows are added up first
+DRAWS: Final = 2_000
+_MOST_PIECES: Final = 128  # of a longer series neighbouring windows are added up first
 
 
 def most_lost(lost: int, of: int, confidence: float = 1 - _TAIL) -> float:

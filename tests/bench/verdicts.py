@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def _without_a_change(trials: int, seed: int) -> list[Json]:
-    """Return false alarms where nothing differs, of runs in ways that are asked for and in one that is not."""
+    """Return false alarms where nothing differs, by how the runs were made: the last way is not asked for."""
     rows = []
     for machine, network, of_it in (("usual", USUAL, trials), ("restless", RESTLESS, trials // FEWER)):
         ways: list[tuple[str, Make, int]] = [("by turns", by_turns, n) for n in REPETITIONS]

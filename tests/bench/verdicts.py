@@ -2,8 +2,8 @@
 
 python tests/bench/verdicts.py [--trials N] [--results DIR]
 
-Over runs of a network that was made up, whose truth is known; with --results also over 24 or more real runs
-of one kind, from the result folders below DIR, which are split into an A and a B by chance.
+Over runs of a network that was made up, whose truth is known; with --results over 24 or more real runs of
+one kind instead, from the result folders below DIR, which are split into an A and a B by chance.
 """
 
 from __future__ import annotations
@@ -51,13 +51,15 @@ def main() -> None:
     if asked.results:
         runs = _real_runs(asked.results)
         found["A/A splits of real runs"] = [{"runs": len(runs), **_splits_of(runs, asked)}]
-    found["A/A, made up"] = _without_a_change(asked.trials, asked.seed)
-    found["A change of p50 and p99, made up"] = _with_a_change(max(asked.trials // FEWER, 1), asked.seed)
-    found["Time of a verdict, 12 a side"] = _times(asked.seed)
+    else:
+        found["A/A, made up"] = _without_a_change(asked.trials, asked.seed)
+        found["A change of p50 and p99, made up"] = _with_a_change(max(asked.trials // FEWER, 1), asked.seed)
+        found["A verdict, 12 a side"] = _times(asked.seed)
     for title, rows in found.items():
         _print(title, rows)
     RESULTS.mkdir(parents=True, exist_ok=True)
-    (RESULTS / "verdicts.json").write_text(json.dumps(found, indent=2) + "\n")
+    file = RESULTS / f"verdicts{'-real' if asked.results else ''}.json"
+    file.write_text(json.dumps(found, indent=2) + "\n")
 
 
 def _without_a_change(trials: int, seed: int) -> list[Json]:

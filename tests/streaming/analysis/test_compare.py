@@ -114,7 +114,7 @@ def test_better_needs_that_nothing_else_may_have_become_worse() -> None:
     unsure = verdict(_side(1), _wild_p99(_side(2, p50_ms=1.0), 1.0))
     assert _words(unsure)["p50"] == "better"
     assert _words(unsure)["p99"] == unsure.word == "unclear"
-    margins = Margins(p99=0.05, p99_floor_ns=0)
+    margins = Margins(p99=0.05, latency_floor_ns=0)
     fell = verdict(_side(1), _wild_p99(_side(2, p50_ms=1.0), 0.85), margins)
     assert _words(fell)["p99"] == "unclear"
     assert _figure(fell, "p99").not_worse
@@ -141,17 +141,17 @@ def test_what_cannot_be_told_is_unclear_and_says_how_many_repetitions_it_takes()
 
 
 def test_as_many_repetitions_as_it_asked_for_do_decide() -> None:
-    """In most cases, as it is an estimate: twelve of twenty networks, and most of them are found the same."""
+    """In most cases: it is an estimate, from the spread of few."""
     network = Network(drift=0.0, of_runs=0.05, windows=30, messages=200)
     decided = []
-    for seed in range(20):
+    for seed in range(10):
         rng = np.random.default_rng(seed)
         first = verdict(*by_turns(network, 6, rng))
         if first.word == "unclear":
             asked = max(figure.repetitions or 0 for figure in first.figures)
             decided.append(verdict(*by_turns(network, asked, rng)).word != "unclear")
     assert len(decided) >= 5
-    assert sum(decided) >= len(decided) * 0.4
+    assert sum(decided) > len(decided) / 2
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ def test_a_floor_lets_fast_networks_differ_by_what_does_not_matter() -> None:
     assert verdict(_side(1, p50_ms=10, p99_ms=20), _side(2, p50_ms=12, p99_ms=20)).word == "worse"
 
 
-@pytest.mark.parametrize("wrong", [{"p50": 0}, {"rate": 1.5}, {"loss": math.nan}, {"p99_floor_ns": -1}])
+@pytest.mark.parametrize("wrong", [{"p50": 0}, {"rate": 1.5}, {"loss": math.nan}, {"latency_floor_ns": -1}])
 def test_margins_are_shares_and_floors(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=f"the margin {next(iter(wrong))} is"):
         Margins(**wrong)

@@ -33,7 +33,8 @@ class Order:
     """What a load gets. `take` is given each record of a probe, with its path; from any thread."""
 
     document: Json  # `load` of the plan, with the levels of this run
-    config: Config  # end points and paths
+    made: Json  # a config of Inflight: end points and paths
+    config: Config  # the same, read
     warm_up_ns: int
     steps: Sequence[Step]  # one after another, the first one's value also in the warm-up
     supervisor: Supervisor  # starts its processes, and ends them whatever happens

@@ -43,13 +43,21 @@ class Setup:
     network: topologies.Network | None  # of a lab
     base: Json  # the network's config, with the ports of its hosts; a lab has its own
 
-    def config(self, base: Json | None = None) -> Config:
+    def made(self, base: Json | None = None) -> Json:
         """Return the config with the load's paths, on this network or on a lab's; raises ConfigError."""
         try:
-            made = self._kind().config(base or self.base, self.document.get("load", {}), self._rates())
+            return self.kind.config(base or self.base, self.document.get("load", {}), self._rates())
         except ValueError as error:
             raise ConfigError([f"load: {error}"]) from None
-        return configs.parse(yaml.safe_dump(made, sort_keys=False, allow_unicode=True), "load")
+
+    def config(self, made: Json | None = None) -> Config:
+        """Return it, read; raises ConfigError."""
+        text = yaml.safe_dump(made or self.made(), sort_keys=False, allow_unicode=True)
+        return configs.parse(text, "load")
+
+    @property
+    def kind(self) -> loads.Kind:
+        return loads.kind_of(self.document.get("load", {}))
 
     def steps(self) -> list[Step]:
         """Return the parts of the measured time."""
@@ -64,9 +72,6 @@ class Setup:
             return []
         first, *others = [(step.value, step.duration_ns or 0) for step in self.steps()]
         return [(first[0], first[1] + (self.plan.phases.warm_up or 0)), *others]
-
-    def _kind(self) -> loads.Kind:
-        return loads.kind_of(self.document.get("load", {}))
 
 
 @dataclass(frozen=True)

@@ -52,8 +52,9 @@ def _put(document: Json, path: str, value: Any) -> None:
         inside = _into(inside, key)
         key, rest = _next(inside, rest, path)
     old = inside.get(key) if isinstance(inside, dict) else inside[key]
-    both = isinstance(old, dict) and isinstance(value, dict)
-    inside[key] = merged(old, value) if both else copy.deepcopy(value)
+    if isinstance(old, dict) and isinstance(value, dict):
+        value = merged(old, value)
+    inside[key] = copy.deepcopy(value)
 
 
 def _into(inside: Any, key: Any) -> Any:
@@ -64,7 +65,7 @@ def _into(inside: Any, key: Any) -> Any:
 
 
 def _next(inside: Any, rest: str, path: str) -> tuple[Any, str]:
-    """Return the next key of a path and the rest after it: names may hold dots, so the longest that is there."""
+    """Return the next key of a path and the rest: names may hold dots, so the longest that is there."""
     if isinstance(inside, list):
         word, _, after = rest.partition(".")
         return _number(inside, word, path), after
@@ -86,4 +87,6 @@ def _number(items: list[Any], word: str, path: str) -> int:
     for number, item in enumerate(items):
         if isinstance(item, dict) and {item.get("from"), item.get("to")} == ends:
             return number
-    raise ValueError(f"`{path}`: there is no `{word}`; name one of 0 to {len(items) - 1}, or a link like A--B")
+    raise ValueError(
+        f"`{path}`: there is no `{word}`; name one of 0 to {len(items) - 1}, or a link like A--B"
+    )

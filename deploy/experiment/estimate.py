@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from collectors.config.paths import Path, resolve
-from deploy.experiment.plan import Experiment, Setup
+from deploy.experiment.plan import Experiment
+from deploy.experiment.setup import Setup
 
 _SECOND_NS: Final = 1_000_000_000
 _LAB_SECONDS: Final = 5.0
@@ -52,7 +53,9 @@ def _measured_seconds(setup: Setup, paths: list[Path]) -> float:
     counted = max((path.count / _rate(path) for path in paths if path.count), default=0.0)
     timed = sum((step.duration_ns or 0) for step in setup.steps()) / _SECOND_NS
     # What breaks a network may hold senders back for as long.
-    broken = max((action.after + (action.lasts or 0) for action in setup.plan.actions), default=0) / _SECOND_NS
+    broken = (
+        max((action.after + (action.lasts or 0) for action in setup.plan.actions), default=0) / _SECOND_NS
+    )
     return warm_up + (max(counted, broken) if counted else timed)
 
 

@@ -25,7 +25,7 @@ def within(rows: Iterable[WindowRow], from_ns: int, to_ns: int) -> list[WindowRo
 
 
 def of_paths(rows: Mapping[str, Sequence[WindowRow]], unbounded: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return the figures of each path and of all together; `unbounded` are paths with no rate of their own."""
+    """Return the figures of each path and of all together; `unbounded` are those with no rate."""
     free = set(unbounded)
     found = {name: _of(windows, free=name in free) for name, windows in rows.items()}
     together = sorted((row for windows in rows.values() for row in windows), key=_start)
@@ -37,7 +37,7 @@ def _start(row: WindowRow) -> int:
 
 
 def _of(rows: Sequence[WindowRow], *, free: bool) -> dict[str, Any]:
-    classes = {name: sum(row["classes"][name] for row in rows) for name in CLASSES}
+    classes: dict[str, int] = {name: sum(row["classes"][name] for row in rows) for name in CLASSES}
     by_time = _by_time(rows)
     seconds = sum(windows[0]["window_ns"] for windows in by_time) / _SECOND_NS
     response, service = (_latencies(rows, basis) for basis in ("response", "service"))

@@ -46,7 +46,9 @@ class Folder:
         """Make it, with the plan and its runs; raises Problem where there is something already."""
         try:
             if path.exists() and any(path.iterdir()):
-                raise Problem(f"{path} is not empty: `resume` goes on with it, or name another folder by --out")
+                raise Problem(
+                    f"{path} is not empty: `resume` goes on with it, or name another folder by --out"
+                )
             private_folder(path / RUNS)
             made = cls(path)
             replace(path / PLAN, experiment.text.encode())

@@ -41,9 +41,7 @@ def _several(value: object) -> object:
 
 Share = Annotated[float, BeforeValidator(_share)]
 SizeBytes = Annotated[int, BeforeValidator(units.size_bytes)]
-Musts = Annotated[
-    tuple[Annotated[Any, AfterValidator(_as_must)], ...], BeforeValidator(_several)
-]
+Musts = Annotated[tuple[Annotated[Any, AfterValidator(_as_must)], ...], BeforeValidator(_several)]
 
 
 class _Element(BaseModel):
@@ -71,12 +69,14 @@ class _Sequence(_Element):
     """What a setting is, one value after another; `each` is a time, or so many messages of a path."""
 
     of: str = _RATE
-    each: Annotated[int | str, Field()]
+    each: int | str
 
     @model_validator(mode="after")
     def _timed(self) -> Self:
         if isinstance(self.each, int) and (self.each <= 0 or self.of != _RATE):
-            raise ValueError("`each` is a time like 30s; a number of messages goes with `of: load.rate` alone")
+            raise ValueError(
+                "`each` is a time like 30s; a number of messages goes with `of: load.rate` alone"
+            )
         _each(self.each)
         return self
 
@@ -145,7 +145,7 @@ class Phases(_Element):
     def _one(self) -> Self:
         if sum(value is not None for value in (self.steady, self.steps, self.ramp)) > 1:
             raise ValueError("`steady`, `steps` and `ramp` are one instead of another")
-        for sequence in filter(None, (self.steps, self.ramp)):
+        if (sequence := self.sequence) is not None:
             for value in sequence.values:
                 sequence.each_ns(value)
         return self
@@ -187,7 +187,7 @@ class Plan(_Element):
     says: Annotated[str, Field(min_length=1, max_length=2_000)]
     network: Network
     load: dict[str, Any] = {}
-    phases: Phases = Phases()
+    phases: Phases = Phases.model_construct()
     factors: dict[str, dict[str, Any] | list[Any]] = {}
     repetitions: Annotated[int, Field(ge=1, le=1_000)] = 1
     seed: Annotated[int, Field(ge=0, lt=1 << 53)] | None = None

@@ -74,7 +74,9 @@ class Load(Protocol):
 class Kind(Protocol):
     """A kind of load, as a plan names it by `load.kind`."""
 
-    form: type[BaseModel]
+    @property
+    def form(self) -> type[BaseModel]:
+        """The form of `load` in a plan."""
 
     def config(self, base: Json, load: Json, values: Sequence[tuple[Any, int | None]]) -> Json:
         """Return the config of Inflight for it, made of a network's own.

@@ -69,12 +69,14 @@ class Measuring:
                 self._rates.take(record_codec.decode(record))
                 for row in fed.rows:
                     self.windows.add(row)
-            except Exception as error:  # whatever it is, no figure can be trusted
+            except Exception as error:  # noqa: BLE001 -- whatever it is, no figure can be trusted
                 _log.exception("a record of path %s could not be counted", path)
                 self._problem = self._problem or f"a record of path {path} could not be counted: {error}"
                 return
             if fed.dead_letter is not None:
-                self._problem = self._problem or f"a record of path {path} is refused: {fed.dead_letter.detail}"
+                self._problem = (
+                    self._problem or f"a record of path {path} is refused: {fed.dead_letter.detail}"
+                )
 
     def take_event(self, event: Event) -> None:
         """Keep what was done on purpose; the end of an action comes as its event once more."""
@@ -111,7 +113,9 @@ class Measuring:
                 windows.add([WINDOWS.values(row)])
         windows.close()
         events = tables.of_events(self._folder / "events.parquet")
-        events.add(tables.event_row(event) for _, event in sorted(self._events.items(), key=lambda one: one[0][0]))
+        events.add(
+            tables.event_row(event) for _, event in sorted(self._events.items(), key=lambda one: one[0][0])
+        )
         events.close()
         for name, rows in steady.items():
             write_hdr_log(self._folder / f"{_file_name(name)}.hlog", list(rows))
@@ -132,4 +136,6 @@ class Measuring:
 
 def _file_name(path: str) -> str:
     """Return a path's name as a file can have it."""
-    return "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in path).lstrip(".") or "_"
+    return (
+        "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in path).lstrip(".") or "_"
+    )

@@ -23,7 +23,9 @@ class Memory:
     def look(self) -> None:
         now_ns = time.time_ns()
         found = self._supervisor.memory_bytes()
-        self._table.add({"part": name, "at_ns": now_ns, "resident_bytes": size} for name, size in found.items())
+        self._table.add(
+            {"part": name, "at_ns": now_ns, "resident_bytes": size} for name, size in found.items()
+        )
         self._last |= found
         self._most |= {name: max(size, self._most.get(name, 0)) for name, size in found.items()}
 

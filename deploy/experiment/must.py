@@ -11,7 +11,9 @@ from typing import Any, Final
 from collectors.config import units
 
 ALL: Final = "all"
-_FORM: Final = re.compile(r"(?:(?P<path>.+):\s+)?(?P<figure>[a-z][a-z0-9.]*)\s*(?P<is>[<>]=?)\s*(?P<value>.+)")
+_FORM: Final = re.compile(
+    r"(?:(?P<path>.+):\s+)?(?P<figure>[a-z][a-z0-9.]*)\s*(?P<is>[<>]=?)\s*(?P<value>.+)"
+)
 _SHARE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 _COMPARISONS: Final[Mapping[str, Callable[[float, float], bool]]] = {
     "<=": operator.le,

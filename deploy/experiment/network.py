@@ -5,18 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from collectors.router.topology import EXPECT_SEPARATOR
 from deploy.actions.command import Template
 from deploy.actions.executor import Executor
 from deploy.actions.here import InProcess
 from deploy.actions.several import Several
 from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.experiment.load import Json
-from deploy.experiment.plan import Setup
+from deploy.experiment.setup import Setup
 from deploy.lab import wirings
 from deploy.lab.lab import Lab
 from deploy.topology.action import HERE
 from deploy.topology.action_kinds import KINDS
-from collectors.router.topology import EXPECT_SEPARATOR
 
 _DIRECT: Final = "direct"
 

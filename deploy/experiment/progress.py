@@ -45,5 +45,3 @@ class Progress:
     def _line(self, text: str) -> None:
         self._say(f"{time.monotonic() - self._began:7.1f} s  {text}")
         sys.stdout.flush()
-
-

@@ -26,7 +26,8 @@ from deploy.experiment.memory import Memory
 from deploy.experiment.must import ALL
 from deploy.experiment.network import RunningNetwork
 from deploy.experiment.order import Run
-from deploy.experiment.plan import Experiment, Setup
+from deploy.experiment.plan import Experiment
+from deploy.experiment.setup import Setup
 from deploy.experiment.watch import Watch
 
 _SECOND_NS: Final = 1_000_000_000
@@ -55,7 +56,7 @@ class OneRun:
         self.versions: dict[str, str] = {}
 
     def carry_out(self) -> dict[str, Any]:
-        """Return the run's summary; raises Problem where nothing can be said, Interrupted when asked to end."""
+        """Return the run's summary; raises Problem where there is none, Interrupted when asked to end."""
         began_ns = time.time_ns()
         self._tell("starting the network")
         network = RunningNetwork(self._setup, self._supervisor, self._beside)
@@ -64,7 +65,7 @@ class OneRun:
         measuring = Measuring(config, self._folder, self._supervisor.directory("measured"))
         memory = Memory(self._supervisor, self._folder / "memory.parquet")
         order = Order(
-            document=self._setup.document.get("load", {}),
+            document=self._setup.load,
             made=made,
             config=config,
             warm_up_ns=self._plan.phases.warm_up or 0,
@@ -169,7 +170,7 @@ class OneRun:
     def _steps(
         self, from_ns: int, measuring: Measuring, rows: Mapping[str, list[WindowRow]]
     ) -> list[dict[str, Any]]:
-        """Return the figures of each value of a setting that changed; the window in which it did is in none."""
+        """Return the figures by the values of a setting; the window in which it changed is in none."""
         if self._plan.phases.sequence is None:
             return []
         found, length_ns = [], _whole(measuring.window_ns)

@@ -35,7 +35,10 @@ class Runner:
             for line in words.takes(experiment, len(missing)):
                 self._say(line)
             self._say(f"results: {folder.path}")
-            if any(experiment.setup(run.levels).document["network"].get("topology", {}).get("brokers") for run in missing):
+            if any(
+                experiment.setup(run.levels).document["network"].get("topology", {}).get("brokers")
+                for run in missing
+            ):
                 artifacts.ensure()
             seconds = {run.number: estimate.of_run(experiment.setup(run.levels)).seconds for run in missing}
             progress = Progress(self._say, seconds, len(experiment.runs))
@@ -70,5 +73,3 @@ class Runner:
             about["versions"]["parts"] = about["versions"].get("parts", {}) | one.versions
             folder.note(about)
         return summary
-
-

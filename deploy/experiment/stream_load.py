@@ -37,7 +37,9 @@ _BUSY_SPAN_NS: Final = 3_000_000_000  # over so long
 class Feeder:
     """One process of the load, as its run sees it."""
 
-    def __init__(self, supervisor: Supervisor, name: str, folder: Path, take: Callable[[bytes, str], None]) -> None:
+    def __init__(
+        self, supervisor: Supervisor, name: str, folder: Path, take: Callable[[bytes, str], None]
+    ) -> None:
         self.name = name
         self.status: dict[str, Any] = {}
         self.was_busy = False
@@ -51,7 +53,7 @@ class Feeder:
         """Return when it has its order and is ready to begin."""
         with control_socket.listen(self._socket) as server:
             server.settimeout(_CONNECT_SECONDS)
-            argv = [sys.executable, "-m", _MODULE, self._socket]
+            argv: list[str | Path] = [sys.executable, "-m", _MODULE, self._socket]
             accepting = Worker(f"{self.name} comes", lambda: self._accept(server, order), again=False)
             accepting.start()
             ready = lambda: bool(self.status)  # noqa: E731 -- a condition
@@ -169,14 +171,18 @@ class StreamLoad:
                 raise Problem(problem)
             if time.monotonic() > deadline:
                 why = joined(*(feeder.status.get("not_ready") for feeder in self._feeders))
-                raise Problem(f"waited {_BEGIN_SECONDS:g} s in vain for {what}: {why or 'no reason is known'}")
+                raise Problem(
+                    f"waited {_BEGIN_SECONDS:g} s in vain for {what}: {why or 'no reason is known'}"
+                )
             time.sleep(_LOOK_SECONDS)
 
     def problem(self) -> str | None:
         return joined(*(feeder.problem() for feeder in self._feeders))
 
     def progress(self) -> int:
-        return sum(feeder.status.get("sent", 0) + feeder.status.get("received", 0) for feeder in self._feeders)
+        return sum(
+            feeder.status.get("sent", 0) + feeder.status.get("received", 0) for feeder in self._feeders
+        )
 
     @property
     def finished(self) -> bool:

@@ -66,10 +66,13 @@ class StreamWorker:
                 "refused": sum(sender.refused for sender in senders),
                 "unsettled": sum(sender.unsettled for sender in senders),
                 "received": sum(receiver.received for receiver in prober.receivers),
-                "started_ns": max((sender.backlog.start_ns for sender in senders), default=0) if started else None,
+                "started_ns": max((sender.backlog.start_ns for sender in senders), default=0)
+                if started
+                else None,
                 "finished": all(sender.finished for sender in senders),
                 "not_ready": prober.not_ready(),
-                "problem": prober.failure or (f"{self._sink.failed} records were lost" if self._sink.failed else None),
+                "problem": prober.failure
+                or (f"{self._sink.failed} records were lost" if self._sink.failed else None),
                 "at_ns": time.monotonic_ns(),
                 "busy_ns": _busy_ns(),
                 **more,

@@ -15,9 +15,11 @@ _NUMBER: Final = "{n}"
 _MOST_COPIES: Final = 1_000
 # What a plan need not say: windows of a second, and no bound on what all senders of a process send.
 _DEFAULTS: Final[Json] = {"window": "1s", "settle": "4s", "max_rate": 0, "max_backlog": 1_000_000}
-_OF_PATHS: Final = frozenset(
-    field.alias or name for name, field in PathConfig.model_fields.items()
-) - {"from", "to", "address"}
+_OF_PATHS: Final = frozenset(field.alias or name for name, field in PathConfig.model_fields.items()) - {
+    "from",
+    "to",
+    "address",
+}
 
 
 def _rate(value: object) -> object:
@@ -29,7 +31,7 @@ class StreamForm(Defaults):
 
     kind: Literal["stream"] = "stream"
     rate: Annotated[Profile | None, BeforeValidator(_rate)] = None
-    paths: dict[Name, dict[str, Any]] | tuple[Name, ...] = {}
+    paths: dict[Name, dict[str, Any]] | tuple[Name, ...] = ()
     processes: Annotated[int, Field(ge=1, le=64)] | None = None
 
     @model_validator(mode="after")
@@ -40,10 +42,10 @@ class StreamForm(Defaults):
 
 
 class Streams:
-    form = StreamForm
+    form: Final = StreamForm
 
     def config(self, base: Json, load: Json, values: Sequence[tuple[Any, int | None]]) -> Json:
-        """Return the network's config with the paths of the load; raises ValueError for one that is not there."""
+        """Return the network's config with the load's paths; raises ValueError for one that is not there."""
         settings = {key: _rate(value) for key, value in load.items() if key in _OF_PATHS}
         if values:
             settings["rate"] = _profile(values)
@@ -56,8 +58,10 @@ class Streams:
             own = dict(wanted[name] or {}) if isinstance(wanted, dict) else {}
             if name not in known and not {"from", "to", "address"} <= own.keys():
                 there = ", ".join(known) or "none"
-                raise ValueError(f"no path is called {name!r}, and a new one has `from`, `to` and `address`; "
-                                 f"there are: {there}")
+                raise ValueError(
+                    f"no path is called {name!r}, and a new one has `from`, `to` and `address`; "
+                    f"there are: {there}"
+                )
             if wanted is known:
                 own = {}
             path = {**known.get(name, {}), **settings, **own}
@@ -95,5 +99,5 @@ def _copies(name: str, path: Json) -> Iterator[tuple[str, Json]]:
     if not all(_NUMBER in str(path[key]) for key in addresses):
         raise ValueError(f"`copies` of {name} need {_NUMBER} in its address, for their numbers")
     for number in range(1, copies + 1):
-        numbered = {key: str(path[key]).replace(_NUMBER, str(number)) for key in addresses}
+        numbered: Json = {key: str(path[key]).replace(_NUMBER, str(number)) for key in addresses}
         yield f"{name}-{number}", {**path, **numbered}

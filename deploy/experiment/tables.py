@@ -81,7 +81,9 @@ def of_events(file: Path) -> Table:
 
 
 def event_row(event: Event) -> dict[str, Any]:
-    return {name: getattr(event, name) for name in _EVENTS.names if name != "paths"} | {"paths": [*event.paths]}
+    return {name: getattr(event, name) for name in _EVENTS.names if name != "paths"} | {
+        "paths": [*event.paths]
+    }
 
 
 def of_memory(file: Path) -> Table:

@@ -28,7 +28,7 @@ class Windows:
 
     def add(self, row: bytes) -> None:
         found = decode_window(row)
-        counts = tuple(found["classes"][name] for name in _COUNTED)  # type: ignore[literal-required]  # classes
+        counts = tuple(found["classes"][name] for name in _COUNTED)
         windows = self._kept.setdefault(found["path"], {})
         old = windows.get(found["window_start_ns"])
         before = old.counts if old else (0,) * len(_COUNTED)

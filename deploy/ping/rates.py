@@ -1,4 +1,4 @@
-"""Rates by the second: what was due and sent by the senders' ledgers, what was received by time of arrival."""
+"""Rates by the second: due and sent by the senders' ledgers, received by time of arrival."""
 
 from __future__ import annotations
 

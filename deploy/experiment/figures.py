@@ -24,6 +24,11 @@ def within(rows: Iterable[WindowRow], from_ns: int, to_ns: int) -> list[WindowRo
     ]
 
 
+def before_last(to_ns: int, window_ns: int) -> int:
+    """Return the end of the window before the last one."""
+    return to_ns - window_ns
+
+
 def of_paths(rows: Mapping[str, Sequence[WindowRow]], unbounded: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Return the figures of each path and of all together; `unbounded` are those with no rate."""
     free = set(unbounded)

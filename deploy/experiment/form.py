@@ -168,9 +168,7 @@ class Search(_Element):
 
     low: Annotated[float, BeforeValidator(units.rate_per_second), Field(gt=0)]
     high: Annotated[float, BeforeValidator(units.rate_per_second), Field(gt=0)]
-    trial: Annotated[DurationNs, Field(ge=10 * 10**9)] = units.duration_ns(
-        "30s"
-    )  # each rate, after its warm-up
+    trial: Annotated[DurationNs, Field(ge=10 * 10**9)] = units.duration_ns("30s")  # without warm-up
     lost: Share = 0.0
     p99: DurationNs | None = None
 

@@ -1,4 +1,4 @@
-"""One passage of a load through a network: warm-up, the measured time, and the wait for what is on its way."""
+"""One passage of a load through a network: warm-up, the measured time, the wait for what is on its way."""
 
 from __future__ import annotations
 

@@ -54,7 +54,8 @@ class OneRun:
         began_ns = time.time_ns()
         self._tell("starting the network")
         network = RunningNetwork(self._setup, self._supervisor, self._beside)
-        made = self._made(network)
+        lowest = self._plan.search and f"{self._plan.search.low:.10g}/s"
+        made = self._made(network, lowest)
         measuring = Measuring(self._setup.config(made), self._folder, self._supervisor.directory("measured"))
         memory = Memory(self._supervisor, self._folder / "memory.parquet")
         passage = partial(self._passage, network, measuring, memory)

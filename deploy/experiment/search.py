@@ -38,9 +38,8 @@ def search(
     try:
         from streaming.analysis import search as searching  # noqa: PLC0415 -- SciPy is an extra
     except ModuleNotFoundError as missing:
-        raise Problem(
-            f"a search needs {missing.name}, of the extra `experiments`: pip install 'inflight-monitor[experiments]'"
-        ) from None
+        install = "pip install 'inflight-monitor[experiments]'"
+        raise Problem(f"a search needs {missing.name}: {install}") from None
     limits = searching.Limits(lost_share=wanted.lost, p99_ns=wanted.p99)
     state = searching.Search(wanted.low, wanted.high, limits=limits)
     best: tuple[float, Passed] | None = None

@@ -12,10 +12,9 @@ from pydantic import ValidationError
 
 from collectors.config import load as configs
 from collectors.config.load import ConfigError, read_text
-from collectors.config.mistakes import key_text, of_validation, unknown_name
+from collectors.config.mistakes import key_text, of_validation
 from collectors.config.model import Config
 from collectors.config.yaml_lines import Place
-from collectors.router.topology import EXPECT_SEPARATOR, pair, parse_expected
 from deploy.experiment import load as loads
 from deploy.experiment.document import Json, changed
 from deploy.experiment.form import Plan
@@ -24,11 +23,9 @@ from deploy.experiment.load import Step
 from deploy.topology import load as topologies
 from deploy.topology.mistakes import Source
 from deploy.topology.outputs import monitor
-from deploy.topology.plan import CLIENTS
 
 STORY: Final = "experiment"  # the plan's actions, as a story of its topology
 TOPOLOGY: Final = ("network", "topology")
-_ANYWHERE: Final = frozenset({"command", "clock"})  # what these are done to, only the plan's writer knows
 _CONFIG: Final = "load"  # how messages call the config that follows from a plan
 
 
@@ -163,7 +160,6 @@ def _network(document: Json, plan: Plan, lines: Lines, when: str) -> tuple[topol
     if document.get("actions"):
         value["stories"] = {**value.get("stories", {}), STORY: document["actions"]}
     network = topology(value, lines, when)
-    _check_targets(plan, network, lines, when)
     return network, monitor.config(network.plan)
 
 
@@ -176,20 +172,6 @@ def _given_config(file: Path, lines: Lines) -> Json:
             lines.add_text(text)
         raise Told from None
     return dict(found)
-
-
-def _check_targets(plan: Plan, network: topologies.Network, lines: Lines, when: str) -> None:
-    """Tell actions on parts and links that are not there."""
-    parts = {*network.plan.routers, *network.plan.brokers}
-    links = {pair(one, other).id for one, other, _ in network.plan.links()}
-    links |= {pair(CLIENTS, part).id for part in parts}
-    for number, action in enumerate(plan.actions):
-        of_link = EXPECT_SEPARATOR in action.what
-        known = links if of_link else parts
-        what = pair(*parse_expected(action.what)).id if of_link else action.what
-        if action.do not in _ANYWHERE and what not in known:
-            reason = unknown_name("link" if of_link else "router or broker", action.what, sorted(known))
-            lines.add(("actions", number, "what"), reason, when)
 
 
 def _in_plan(place: Place) -> Place:

@@ -71,8 +71,8 @@ _MAY_IMPORT = {
     "deploy/demo": "actions embedded errors jvm lab signals topology why",
     "deploy/experiment": ("actions control_socket embedded errors jvm lab logs parts ping topology"),
     "deploy/commands": (
-        "actions demo errors experiment lab live_check logs marks options parts ping report signals spark_submit status"
-        " topology trace why"
+        "actions demo errors experiment lab live_check logs marks options parts ping report signals"
+        " spark_submit status topology trace why"
     ),
     "deploy/cli": "commands logs",
     "deploy/__main__": "cli",

@@ -49,8 +49,8 @@ class Load(Protocol):
     def start(self) -> None:
         """Start processes and connect; return when all is ready to send. Raises Problem, or Interrupted."""
 
-    def begin(self) -> int:
-        """Begin to send; return when that was, in ns: the warm-up begins then."""
+    def begin(self) -> tuple[int, int]:
+        """Begin to send; return when the first sender did, and the last one, in ns."""
 
     def problem(self) -> str | None:
         """Return why it does not send any more, or None; called about once a second."""

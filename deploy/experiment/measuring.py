@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,6 +32,7 @@ _log: Final = logging.getLogger("inflight.experiment")
 _TIDY_SECONDS: Final = 5.0
 _COLLECTED_SECONDS: Final = 5.0
 _VERSION: Final = "version"
+Spans = Sequence[tuple[int, int]]  # of times in ns, [from, to)
 
 
 class Measuring:
@@ -96,29 +98,29 @@ class Measuring:
         with self._lock:
             return self.windows.decided
 
-    def figures(self, from_ns: int, to_ns: int) -> dict[str, dict[str, Any]]:
-        """Return the figures of each path and of all, of the windows within this time."""
+    def figures(self, spans: Spans) -> dict[str, dict[str, Any]]:
+        """Return the figures of each path and of all, of the windows within these times."""
         unbounded = [name for name, path in self._paths.items() if path.rate[0].start == 0]
-        return figures.of_paths(self._rows(from_ns, to_ns), unbounded)
+        return figures.of_paths(self._rows(spans), unbounded)
 
     def backlog(self, from_ns: int, to_ns: int) -> list[int]:
         """Return how many messages were due and had not come, at the end of each second of this time."""
         with self._lock:
             return self._rates.backlog(from_ns // SECOND_NS, to_ns // SECOND_NS)
 
-    def _rows(self, from_ns: int, to_ns: int) -> dict[str, list[WindowRow]]:
+    def _rows(self, spans: Spans) -> dict[str, list[WindowRow]]:
         with self._lock:
             names = dict.fromkeys([*self._paths, *self.windows.paths])
-            return {name: figures.within(self.windows.rows(name), from_ns, to_ns) for name in names}
+            return {name: figures.within(self.windows.rows(name), spans) for name in names}
 
     def close(self) -> None:
         self._over.set()
         self._collectors.close(_COLLECTED_SECONDS)
         self._tidying.join()
 
-    def write(self, from_ns: int, to_ns: int) -> None:
-        """Leave everything in the folder, latencies of this time; raises OSError."""
-        steady = self._rows(from_ns, to_ns)
+    def write(self, spans: Spans) -> None:
+        """Leave everything in the folder, latencies of these times; raises OSError."""
+        steady = self._rows(spans)
         for table in self._tables.values():
             table.close()
         windows = tables.of_windows(self._folder / "windows.parquet")

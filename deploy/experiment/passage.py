@@ -24,6 +24,7 @@ class Passed:
 
     from_ns: int
     to_ns: int
+    steps: Sequence[Step]
     stopped: str | None  # why it was cut short
     done: list[Done]
     at_ceiling: bool
@@ -42,7 +43,10 @@ class Passage:
         load = self._load
         load.start()
         self._tell(f"warm-up, {warm_up_ns / SECOND_NS:g} s" if warm_up_ns else "the load begins")
-        from_ns = up(load.begin() + warm_up_ns, window_ns)
+        first_ns, last_ns = load.begin()
+        from_ns = up(last_ns + warm_up_ns, window_ns)
+        if steps[-1].duration_ns is None and not warm_up_ns:
+            from_ns = first_ns // window_ns * window_ns  # of a count none is left out
         stopped = self._wait(lambda: time.time_ns() >= from_ns)
         acting = self._act()
         try:
@@ -57,7 +61,8 @@ class Passage:
             to_ns = up(time.time_ns(), window_ns)
         self._tell("waiting for what is on its way")
         load.stop()
-        return Passed(from_ns, to_ns, stopped, acting.done(), load.at_ceiling(), load.figures(from_ns, to_ns))
+        figures = load.figures(from_ns, to_ns)
+        return Passed(from_ns, to_ns, steps, stopped, acting.done(), load.at_ceiling(), figures)
 
     def _measured(self, acting: Acting, from_ns: int, steps: Sequence[Step]) -> str | None:
         if steps[-1].duration_ns is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -12,7 +12,7 @@ from typing import Any, Final
 from collectors.process.private_files import replace
 from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.errors import Problem
-from deploy.experiment import acting, figures
+from deploy.experiment import acting
 from deploy.experiment.acting import Acting
 from deploy.experiment.folder import FORMAT
 from deploy.experiment.load import Figures, Json, Order, Step
@@ -24,6 +24,7 @@ from deploy.experiment.order import Run
 from deploy.experiment.passage import Passage, Passed
 from deploy.experiment.plan import Experiment
 from deploy.experiment.search import Searched, search
+from deploy.experiment.setup import Setup
 from deploy.experiment.watch import Watch
 
 _AT_CEILING: Final = 0.95  # of what the load's processes could do by themselves
@@ -54,50 +55,63 @@ class OneRun:
         began_ns = time.time_ns()
         self._tell("starting the network")
         network = RunningNetwork(self._setup, self._supervisor, self._beside)
-        lowest = self._plan.search and f"{self._plan.search.low:.10g}/s"
-        made = self._made(network, lowest)
+        lowest = f"{self._plan.search.low:.10g}/s" if self._plan.search else None
+        made = self._made(self._setup, network, lowest)
         measuring = Measuring(self._setup.config(made), self._folder, self._supervisor.directory("measured"))
         memory = Memory(self._supervisor, self._folder / "memory.parquet")
         passage = partial(self._passage, network, measuring, memory)
+        several: list[tuple[Any, Passed]] = []
         searched: Searched | None = None
         measuring.start()
         try:
             if self._plan.search is not None:
-                searched = search(self._plan.search, passage, measuring, self._tell)
-                passed = searched.passed
+                searched = search(self._plan.search, partial(passage, self._setup), measuring, self._tell)
+                several = [(None, searched.passed)]
+            elif in_turn := self._setup.in_turn():
+                several = list(self._in_turn(in_turn, passage))
             else:
-                passed = passage(None, self._setup.steps())
+                several = [(None, passage(self._setup, None, self._setup.steps()))]
         finally:
             measuring.close()
             memory.close()
         if (problem := measuring.problem()) is not None:
             raise Problem(problem)
         self.versions = measuring.versions
-        summary = self._summary(began_ns, passed, measuring)
+        summary = self._summary(began_ns, several, measuring)
         more: Json = {"search": searched.as_json()} if searched else {}
         return {**summary, "memory": memory.of(network.parts), **more}
 
-    def _made(self, network: RunningNetwork, rate: str | None = None) -> Json:
-        return {
-            **self._setup.made(network.base, rate),
-            "state": str(self._supervisor.directory("state")),
-        }
+    def _made(self, setup: Setup, network: RunningNetwork, rate: str | None) -> Json:
+        state = str(self._supervisor.directory("state"))
+        return {**setup.made(network.base, rate), "state": state}
+
+    def _in_turn(
+        self, in_turn: list[tuple[Any, Setup]], passage: Callable[[Setup, str | None, list[Step]], Passed]
+    ) -> Iterator[tuple[Any, Passed]]:
+        """Yield the passage of each value of a setting, until one has to be stopped."""
+        for value, setup in in_turn:
+            self._tell(f"now {value}")
+            passed = passage(setup, None, setup.steps())
+            yield value, passed
+            if passed.stopped is not None:
+                return
 
     def _passage(
         self,
         network: RunningNetwork,
         measuring: Measuring,
         memory: Memory,
+        setup: Setup,
         rate: str | None,
         steps: list[Step],
     ) -> Passed:
-        """Let the load go through the network once, at this rate where one is given."""
-        made = self._made(network, rate)
+        """Let a load go through the network once, at this rate where one is given."""
+        made = self._made(setup, network, rate)
         warm_up_ns = self._plan.phases.warm_up or 0
         order = Order(
-            document=self._setup.load,
+            document=setup.load,
             made=made,
-            config=self._setup.config(made),
+            config=setup.config(made),
             warm_up_ns=warm_up_ns,
             steps=steps,
             supervisor=self._supervisor,
@@ -105,7 +119,7 @@ class OneRun:
             take=measuring.take,
             take_row=measuring.take_row,
         )
-        load = self._setup.kind.make(order)
+        load = setup.kind.make(order)
         watch = Watch(self._plan.stop, self._supervisor, load, measuring, memory, self._folder)
 
         def act() -> Acting:
@@ -114,11 +128,16 @@ class OneRun:
         passage = Passage(load, watch, self._supervisor, act, self._tell)
         return passage.carry_out(warm_up_ns, steps, measuring.window_ns)
 
-    def _summary(self, began_ns: int, passed: Passed, measuring: Measuring) -> dict[str, Any]:
-        found: Figures = passed.figures or measuring.figures(passed.from_ns, passed.to_ns)
-        measuring.write(passed.from_ns, passed.to_ns)
-        told = [acting.in_full(one) for one in passed.done]
-        replace(self._folder / "actions.json", json.dumps(told, indent=1).encode())
+    def _summary(
+        self, began_ns: int, several: list[tuple[Any, Passed]], measuring: Measuring
+    ) -> dict[str, Any]:
+        passed = [one for _, one in several]
+        spans = [(one.from_ns, one.to_ns) for one in passed]
+        found: Figures = passed[-1].figures or measuring.figures(spans)
+        measuring.write(spans)
+        done = [one for each in passed for one in each.done]
+        told = json.dumps([acting.in_full(one) for one in done], indent=1)
+        replace(self._folder / "actions.json", told.encode())
         rate = found[ALL]["rate_per_second"]
         limited = self._ceiling is not None and rate >= _AT_CEILING * self._ceiling
         return {
@@ -126,26 +145,36 @@ class OneRun:
             **self._run._asdict(),
             "began_ns": began_ns,
             "ended_ns": time.time_ns(),
-            "steady_from_ns": passed.from_ns,
-            "steady_to_ns": passed.to_ns,
-            "stopped": passed.stopped,
-            "at_ceiling": limited or passed.at_ceiling,
+            "steady_from_ns": spans[0][0],
+            "steady_to_ns": spans[-1][1],
+            "stopped": passed[-1].stopped,
+            "at_ceiling": limited or any(one.at_ceiling for one in passed),
             "figures": found,
-            "steps": self._steps(passed, measuring),
-            "actions": [acting.in_short(one) for one in passed.done],
+            "steps": [
+                {"value": value, "from_ns": from_ns, "to_ns": to_ns, "figures": of}
+                for each in several
+                for value, from_ns, to_ns, of in self._steps(each, measuring)
+            ],
+            "actions": [acting.in_short(one) for one in done],
             "held": [must.judge(found) for must in self._plan.must],
         }
 
-    def _steps(self, passed: Passed, measuring: Measuring) -> list[dict[str, Any]]:
-        """Return the figures by the values of a setting; the window in which it changed is in none."""
-        if self._plan.phases.sequence is None or passed.figures is not None:
-            return []
-        found, from_ns = [], passed.from_ns
-        for step in self._setup.steps():
+    def _steps(
+        self, each: tuple[Any, Passed], measuring: Measuring
+    ) -> Iterator[tuple[Any, int, int, Figures]]:
+        """Yield the values of a setting that changed, with their times and figures."""
+        value, passed = each
+        if self._plan.phases.sequence is None:
+            return
+        if value is not None:  # in a passage of its own
+            of = passed.figures or measuring.figures([(passed.from_ns, passed.to_ns)])
+            yield value, passed.from_ns, passed.to_ns, of
+            return
+        from_ns = passed.from_ns
+        for step in passed.steps:
             to_ns = from_ns + (step.duration_ns or 0)
             if to_ns > passed.to_ns:
-                break
-            of = measuring.figures(from_ns, figures.before_last(to_ns, measuring.window_ns))
-            found.append({"value": step.value, "from_ns": from_ns, "to_ns": to_ns, "figures": of})
+                return
+            # The window in which it changed has messages of both values.
+            yield step.value, from_ns, to_ns, measuring.figures([(from_ns, to_ns - measuring.window_ns)])
             from_ns = to_ns
-        return found

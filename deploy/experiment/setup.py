@@ -17,7 +17,7 @@ from collectors.config.model import Config
 from collectors.config.yaml_lines import Place
 from deploy.experiment import load as loads
 from deploy.experiment.document import Json, changed
-from deploy.experiment.form import Plan
+from deploy.experiment.form import Plan, Ramp, Steps
 from deploy.experiment.lines import Lines, Told, without_types
 from deploy.experiment.load import Step
 from deploy.topology import load as topologies
@@ -68,9 +68,23 @@ class Setup:
             return [Step(None, self.plan.phases.steady)]
         return [Step(value, sequence.each_ns(value)) for value in sequence.values]
 
+    def in_turn(self) -> list[tuple[Any, Setup]]:
+        """Return each value that takes a load of its own, with what that needs; raises ConfigError."""
+        sequence = self.plan.phases.sequence
+        if sequence is None or sequence.is_rate:
+            return []
+        found = []
+        for value in sequence.values:
+            lines = Lines("the plan", lambda _place: 0)
+            try:
+                found.append((value, make(_stepped(self.document, sequence, value), {}, lines)))
+            except Told:
+                lines.refuse()
+        return found
+
     def _rates(self) -> list[tuple[Any, int | None]]:
         sequence = self.plan.phases.sequence
-        if sequence is None or sequence.of != "load.rate":
+        if sequence is None or not sequence.is_rate:
             return []
         first, *others = [(step.value, step.duration_ns or 0) for step in self.steps()]
         return [(first[0], first[1] + (self.plan.phases.warm_up or 0)), *others]
@@ -114,11 +128,19 @@ def make(document: Json, levels: Mapping[str, Any], lines: Lines) -> Setup:
     setup = Setup(document, plan, *_network(document, plan, lines, when))
     try:
         setup.config()
+        setup.in_turn()
     except ConfigError as error:
         for text in error.mistakes:
             lines.add(*_place_of(text, lines), when)
         raise Told from None
     return setup
+
+
+def _stepped(document: Json, sequence: Steps | Ramp, value: Any) -> Json:
+    """Return the document of one value of a setting, steady."""
+    phases = {"warm-up": document["phases"]["warm-up"]} if "warm-up" in document["phases"] else {}
+    made = changed(document, {sequence.of: value})
+    return {**made, "phases": {**phases, "steady": sequence.each}}
 
 
 def check_load(load: Json, lines: Lines, when: str = "") -> None:

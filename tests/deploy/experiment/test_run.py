@@ -98,7 +98,7 @@ def check_figures(results: Path, summary: dict[str, Any]) -> None:
 
 
 def test_a_killed_experiment_is_resumed(tmp_path: Path) -> None:
-    """Nothing of the network outlives kill -9; the half run is made anew, and a whole one is left as it is."""
+    """Nothing of the network outlives kill -9; the half run is made anew, a whole one is left as it is."""
     plan, results = written(tmp_path)
     first = Command(results, "run", str(plan), "--out", str(results))
     first.wait_told("run 2 of 2")
@@ -171,7 +171,8 @@ def test_an_unbounded_load_by_count_in_two_processes(tmp_path: Path) -> None:
     """Senders and receivers apart: all that was counted is there, and the run ends when it is sent."""
     text = PLAN[: PLAN.index("load:")] + (
         "load:\n  rate: max\n  count: 3000\n  processes: 2\n"
-        "  paths:\n    x: {from: A, to: B, address: experiment/x}\nmust: ['sent >= 3000', 'received >= 3000']\n"
+        "  paths:\n    x: {from: A, to: B, address: experiment/x}\n"
+        "must: ['sent >= 3000', 'received >= 3000']\n"
     )
     plan, results = written(tmp_path, text)
     command = Command(results, "run", str(plan), "--out", str(results))

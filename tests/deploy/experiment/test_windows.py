@@ -36,7 +36,7 @@ def test_the_newest_revision_counts(tmp_path: Path) -> None:
 def test_only_whole_windows_are_within_a_time() -> None:
     """One that began before it, or ended after it, holds what does not belong there."""
     rows = [window("p", number) for number in range(4)]
-    found = figures.within(rows, START + SECOND, START + 3 * LENGTH)
+    found = figures.within(rows, [(START + SECOND, START + 3 * LENGTH)])
     assert [row["window_start_ns"] for row in found] == [START + LENGTH, START + 2 * LENGTH]
 
 
@@ -49,7 +49,7 @@ def test_only_whole_windows_are_within_a_time() -> None:
     )
 )
 def test_figures_are_those_of_all_messages(paths: dict[str, list[tuple[list[int], int]]]) -> None:
-    """Counts add up over windows and paths; percentiles are by rank, in the hdrhistogram package's buckets."""
+    """Counts add up over windows and paths; percentiles are by rank, in hdrhistogram's buckets."""
     rows = {
         name: [window(name, n, values_ns=values, lost=lost) for n, (values, lost) in enumerate(windows)]
         for name, windows in paths.items()

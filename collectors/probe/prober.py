@@ -69,7 +69,10 @@ class Prober:
         self._cap = RateCap(settings.max_rate)
         self._connections: dict[tuple[str, str, str], Connection] = {}
         self._transport = transport(self.loop)
-        self._specs = specs or (sender_specs(send, settings.numbers), receiver_specs(receive, settings.numbers))
+        self._specs = specs or (
+            sender_specs(send, settings.numbers),
+            receiver_specs(receive, settings.numbers),
+        )
         self._make_ends = ends
         self._ends = self._new_ends(warm_up=True)
         self._worker = Worker("probe", self._run, again=False)

@@ -94,7 +94,9 @@ class LoadEnds(Ends):
         relay, path = self._tasks[name].relay, self._tasks[name].path
         if relay is None:
             raise RuntimeError(f"{name} is no relay")
-        here = {number for number in range(path.senders) if (name, self._inbox(path, number)) in self._relaying}
+        here = {
+            number for number in range(path.senders) if (name, self._inbox(path, number)) in self._relaying
+        }
         own = [number for number in range(relay.tokens) if number % relay.clients in here]
         return Tokens(relay.tokens, own, relay.count, path.rules.settle_ns)
 
@@ -129,6 +131,16 @@ class LoadEnds(Ends):
     def _home(self, name: str, token: Token) -> RelayingSender:
         path = self._tasks[name].path
         return self._relaying[name, self._inbox(path, token.number % path.senders)]
+
+    def token_over(self, name: str, token: int) -> None:
+        """A token came to its end, here or in another process; with the last one the relay does."""
+        if name not in self.tokens:
+            return
+        self.tokens[name].over(token)
+        if self.tokens[name].all_over:
+            for (path, _), sender in self._relaying.items():
+                if path == name:
+                    sender.stop()
 
     # -- their life
 

@@ -29,7 +29,12 @@ SECOND_NS: Final = units.duration_ns("1s")
 Ends = Annotated[int, Field(gt=0, le=64)]
 Several = Annotated[int, Field(gt=0, le=MAX_ENDS)]
 Header = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,100}$")]
-Rate = Annotated[float, BeforeValidator(units.rate_per_second)]
+def _rates(value: object) -> tuple[float, ...]:
+    return tuple(map(units.rate_per_second, value if isinstance(value, list) else [value]))
+
+
+# What each receiver reads a second at most, all alike or in turn; 0: as fast as messages come.
+Reads = Annotated[tuple[float, ...], BeforeValidator(_rates), Field(min_length=1, max_length=64)]
 
 
 class Part(BaseModel):
@@ -100,6 +105,8 @@ class Stream(_Between):
     presettled: bool = False
     selector: str | None = None
     subscription: Name | None = None  # a durable one, by this name
+    topic: bool = False  # each receiver gets all messages: it is a path of its own
+    reads: Reads = (0.0,)
     headers: Annotated[dict[Header, Header], Field(max_length=16)] = {}  # STOMP's: for selectors
 
 
@@ -157,14 +164,13 @@ class PublicQueues(_Between):
     consumers: Ends = 1
     rate: Profile = (units.Step(10.0, 10.0, None),)  # of each producer to each queue
     arrivals: Literal["constant", "poisson"] = "constant"
-    reads: Rate = 0.0  # what each consumer reads of each queue; 0: as fast as it comes
+    presettled: bool = False
+    reads: Reads = (0.0,)  # of each consumer from each queue
     selector: str | None = None
     headers: Annotated[dict[Header, Header], Field(max_length=16)] = {}  # STOMP's: for selectors
 
 
-Load = Annotated[
-    Stream | PingPong | Pairs | Bandwidth | Relay | PublicQueues, Field(discriminator="kind")
-]
+Load = Annotated[Stream | PingPong | Pairs | Bandwidth | Relay | PublicQueues, Field(discriminator="kind")]
 
 
 class Description(Part):
@@ -196,8 +202,6 @@ class Description(Part):
         is_stomp = kinds == {True}
         if is_stomp and not isinstance(load, (Stream, PublicQueues)):
             raise ValueError(f"load {name}: over STOMP there are `stream` and `public`")
-        if is_stomp and isinstance(load, PublicQueues) and load.reads:
-            raise ValueError(f"load {name}: STOMP has no credit: leave `reads` out")
         if not is_stomp and isinstance(load, (Stream, PublicQueues)) and load.headers:
             raise ValueError(f"load {name}: `headers` are of STOMP")
 

@@ -33,6 +33,7 @@ class Task:
     window: int | None = None  # messages out at most
     answered: bool = False  # by a partner, whose answer is what arrives
     relay: Relay | None = None
+    reads: tuple[float, ...] = (0.0,)  # of its receivers, in turn
 
 
 class Share(NamedTuple):
@@ -63,6 +64,7 @@ def _tasks(name: str, load: Load, rules: Rules) -> list[Task]:
         path = _path(name, load, rules, load.address, senders=load.senders, receivers=load.receivers)
         path = replace(
             path,
+            multicast=load.topic,
             receive_address=load.receive_address or load.address,
             rate=load.rate,
             arrivals=load.arrivals,
@@ -70,12 +72,26 @@ def _tasks(name: str, load: Load, rules: Rules) -> list[Task]:
             selector=load.selector,
             subscription=load.subscription,
         )
-        return [Task(name, path)]
+        if not load.topic:
+            return [Task(name, path, reads=load.reads)]
+        return [
+            Task(
+                name,
+                replace(
+                    path,
+                    name=_member(name, number, load.receivers),
+                    receivers=1,
+                    subscription=load.subscription and f"{load.subscription}-{number}",
+                ),
+                reads=(load.reads[number % len(load.reads)],),
+            )
+            for number in range(load.receivers)
+        ]
     if isinstance(load, Bandwidth):
         path = _path(name, load, rules, load.address, senders=load.senders, receivers=load.receivers)
         return [Task(name, path, window=load.window)]
     if isinstance(load, PublicQueues):
-        return [Task(name, path) for path in _queues(name, load, rules)]
+        return [Task(name, path, reads=load.reads) for path in _queues(name, load, rules)]
     return [
         Task(name, path, window=window, answered=True) for path, window in _round_trips(name, load, rules)
     ]
@@ -114,7 +130,7 @@ def _queues(name: str, load: PublicQueues, rules: Rules) -> list[Path]:
             ),
             rate=rate,
             arrivals=load.arrivals,
-            reads_per_second=load.reads,
+            presettled=load.presettled,
             selector=load.selector,
         )
         for number in range(load.queues)
@@ -125,9 +141,7 @@ def _member(name: str, number: int, of: int) -> str:
     return f"{name}/{number}" if of > 1 else name
 
 
-def _path(
-    name: str, load: Load, rules: Rules, address: str, *, senders: int = 1, receivers: int = 1
-) -> Path:
+def _path(name: str, load: Load, rules: Rules, address: str, *, senders: int = 1, receivers: int = 1) -> Path:
     source, target = (load.at[0], load.at[0]) if isinstance(load, Relay) else (load.source, load.to)
     return Path(
         name=name,
@@ -184,12 +198,15 @@ def shares(found: dict[str, Task], processes: int) -> list[Share]:
                 receivers[client].append(ReceiverSpec(own, f"client-{number}"))
                 whole += 1
         else:
-            for number in range(path.senders):
+            flow = tuple(each.path for each in found.values() if each.path.flow == path.flow)
+            for number in range(path.senders) if path is flow[0] else ():
                 place = (single + number) % processes
-                senders[place].append(SenderSpec((path,), f"{path.source}-{number}", number))
+                senders[place].append(SenderSpec(flow, f"{path.source}-{number}", number))
             for number in range(path.receivers):
                 place = processes - 1 - (single + number) % processes
-                receivers[place].append(ReceiverSpec(path, f"{path.target}-{number}"))
+                reads = task.reads[number % len(task.reads)]
+                own = replace(path, reads_per_second=reads)
+                receivers[place].append(ReceiverSpec(own, f"{path.target}-{number}"))
             single += 1
     return [Share(*map(tuple, ends)) for ends in zip(senders, receivers, echoes, strict=True)]
 

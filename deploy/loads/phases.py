@@ -23,8 +23,8 @@ def longest_pause_ns(description: Description) -> int:
         if isinstance(load, (Stream, Pairs, PublicQueues)):
             slowest = min(min(step.start, step.end) for step in load.rate)
             found += [round(1e9 / slowest)] if slowest else []
-        if isinstance(load, PublicQueues) and load.reads:
-            found.append(round(1e9 / load.reads))
+        if isinstance(load, (Stream, PublicQueues)):
+            found += [round(1e9 / reads) for reads in load.reads if reads]
         if isinstance(load, Relay):
             found.append(load.hold or 0)
     return max(found)
@@ -33,16 +33,11 @@ def longest_pause_ns(description: Description) -> int:
 class Phases:
     """All are attached, all have sent what they will, all is accounted for: the end, or before where need be."""
 
-    def __init__(
-        self, *, wanted_tokens: Mapping[str, int], settle_seconds: float, patience_seconds: float
-    ) -> None:
-        """`wanted_tokens` are those of each relay: one is over when all have come to their end."""
+    def __init__(self, *, settle_seconds: float, patience_seconds: float) -> None:
         self.name: Phase = "attaching"
         self.stopped: str | None = None  # why it ended before its end
         self.sending_from_ns: int | None = None
         self._settle_seconds, self._patience_seconds = settle_seconds, patience_seconds
-        self._wanted_tokens = dict(wanted_tokens)
-        self._retired: defaultdict[str, set[int]] = defaultdict(set)
         self._moved: tuple[int, ...] = ()
         self._moved_at: float | None = None
         self._stop: str | None = None
@@ -55,12 +50,9 @@ class Phases:
         """Sends nothing more from now on; what is on its way is waited for."""
         self._stop = self._stop or reason
 
-    def retired(self, path: str, token: int) -> None:
-        self._retired[path].add(token)
-
     def step(self, now: float, stands: Sequence[Mapping[str, Any]]) -> list[Order]:
         """Returns what to tell all generators now; `stands` are of those that have not ended."""
-        totals = _totals(stands)
+        totals = sum(_by_path(stands).values(), Counter[str]())
         moved = tuple(totals[name] for name in ("sent", "received", "refused"))
         if moved != self._moved or self._moved_at is None:
             self._moved, self._moved_at = moved, now
@@ -70,7 +62,7 @@ class Phases:
             return self._attaching(now, idle, stands, known=known)
         if self.name == "sending":
             return self._sending(now, idle, stands)
-        if self.name == "draining" and self._is_drained(idle, totals):
+        if self.name == "draining" and self._is_drained(idle, _by_path(stands)):
             self.name = "ending"
             return [("end",)]
         return []
@@ -94,25 +86,25 @@ class Phases:
         if self._stop is None and idle > self._patience_seconds:
             problem = next((p for stand in stands if (p := stand.get("not_ready"))), "a peer gives no credit")
             self._stop = f"nothing moved for {idle:.0f} s: {problem}"
-        relays_over = bool(self._wanted_tokens) and all(
-            len(self._retired[name]) == count for name, count in self._wanted_tokens.items()
-        )
         self.stopped = self._stop
-        if self._stop is None and not all(s["finished"] for s in stands) and not relays_over:
+        if self._stop is None and not all(stand["finished"] for stand in stands):
             return []
         self.name, self._moved_at = "draining", now
         return [("stop",)]
 
-    def _is_drained(self, idle: float, totals: Counter[str]) -> bool:
-        accounted = not totals["unsettled"] and totals["received"] >= totals["sent"] - totals["refused"]
+    def _is_drained(self, idle: float, paths: Mapping[str, Counter[str]]) -> bool:
+        accounted = all(
+            not each["unsettled"] and each["received"] >= each["sent"] - each["refused"]
+            for each in paths.values()
+        )
         if accounted and idle > _QUIET_SECONDS:
             return True
         return idle > self._settle_seconds + _LAST_WINDOW_SECONDS
 
 
-def _totals(stands: Sequence[Mapping[str, Any]]) -> Counter[str]:
-    totals: Counter[str] = Counter()
+def _by_path(stands: Sequence[Mapping[str, Any]]) -> dict[str, Counter[str]]:
+    found: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for stand in stands:
-        for counts in stand.get("paths", {}).values():
-            totals.update(counts)
-    return totals
+        for name, counts in stand.get("paths", {}).items():
+            found[name].update(counts)
+    return found

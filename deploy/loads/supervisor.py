@@ -55,7 +55,6 @@ class Run:
         rules = next(iter(self._tasks.values())).path.rules
         self._accountant = Accountant(lambda _: rules)
         self._phases = Phases(
-            wanted_tokens={t.path.name: t.relay.tokens for t in self._tasks.values() if t.relay},
             settle_seconds=description.settle / 1e9,
             patience_seconds=(description.patience + 2 * longest_pause_ns(description)) / 1e9,
         )
@@ -138,7 +137,6 @@ class Run:
             else:
                 generator.stand = frame.stand
                 for path, token in frame.stand["retired"]:
-                    self._phases.retired(path, token)
                     for each in self._generators:
                         each.tell("over", path, token)
 

@@ -83,6 +83,10 @@ class Tokens:
         """It came to its end, here or elsewhere: it is not made anew."""
         self._over.add(number)
 
+    @property
+    def all_over(self) -> bool:
+        return len(self._over) == self._tokens
+
     def missing(self, now_ns: int) -> list[Token]:
         """Returns those of its own that did not come by here for too long, made anew."""
         found = []

@@ -23,7 +23,6 @@ from collectors.kafka.in_process_sink import InProcessSink
 from collectors.probe.engine.amqp_transport import AmqpTransport
 from collectors.probe.engine.loop import Loop
 from collectors.probe.prober import Prober, Settings
-from collectors.probe.transport import Transport
 from deploy.loads import frames
 from deploy.loads.ends import LoadEnds
 from deploy.loads.model import Description, StompEndpoint
@@ -41,7 +40,10 @@ class Generator:
 
     def __init__(self, description: Description, share: Share, found: dict[str, Task], sink: Any) -> None:
         self._go = threading.Event()
-        self._tasks = found
+        self._cpu_at_go = 0.0
+        self._flows: defaultdict[str, list[str]] = defaultdict(list)  # names of paths
+        for name, task in found.items():
+            self._flows[task.path.flow].append(name)
         settings = Settings(
             site="loads",
             linger_seconds=_LINGER_SECONDS,
@@ -75,11 +77,12 @@ class Generator:
             echo.start()
 
     def go(self) -> None:
+        self._cpu_at_go = time.process_time()
         self._go.set()
 
     def over(self, path: str, token: int) -> None:
-        """A token of this process came to its end in another one."""
-        self.prober.loop.post(lambda: self._ends.tokens[path].over(token))
+        """A token came to its end, in this process or in another one."""
+        self.prober.loop.post(lambda: self._ends.token_over(path, token))
 
     def end(self) -> None:
         """Ends all; blocks until then."""
@@ -106,13 +109,14 @@ class Generator:
         prober = self.prober
         paths: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for end in prober.senders:
-            counts = paths[end.path.name]
-            counts["sent"] += end.sender.sent
-            counts["refused"] += end.sender.refused
-            counts["unsettled"] += end.sender.unsettled
-            counts["unsent"] += end.sender.backlog.unsent
-            if isinstance(end.sender, AskingSender):
-                counts["unanswered"] += end.sender.window.unanswered
+            for name in self._flows[end.path.flow]:
+                counts = paths[name]
+                counts["sent"] += end.sender.sent
+                counts["refused"] += end.sender.refused
+                counts["unsettled"] += end.sender.unsettled
+                counts["unsent"] += end.sender.backlog.unsent
+                if isinstance(end.sender, AskingSender):
+                    counts["unanswered"] += end.sender.window.unanswered
         for receiver in prober.receivers:
             paths[receiver.path.name]["received"] += receiver.received
             paths[receiver.path.name]["foreign"] += receiver.foreign
@@ -127,7 +131,7 @@ class Generator:
             "echo_dropped": sum(echo.dropped for echo in self._echoes),
             "retired": self._newly_retired(),
             "stood_still_seconds": prober.stood_still_seconds,
-            "cpu_seconds": time.process_time(),
+            "cpu_seconds": time.process_time() - self._cpu_at_go,
         }
 
     def _newly_retired(self) -> list[tuple[str, int]]:
@@ -139,7 +143,7 @@ class Generator:
         return new
 
 
-def _transport(description: Description, found: dict[str, Task], loop: Loop) -> Transport:
+def _transport(description: Description, found: dict[str, Task], loop: Loop) -> Any:
     if any(isinstance(end, StompEndpoint) for end in description.endpoints.values()):
         from deploy.loads.transports import Transports  # noqa: PLC0415 -- stomp.py is an extra
 

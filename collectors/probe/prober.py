@@ -62,7 +62,7 @@ class Prober:
         ends: Callable[..., Ends] = Ends,
         specs: tuple[Sequence[SenderSpec], Sequence[ReceiverSpec]] | None = None,
     ) -> None:
-        """Paths of one multicast flow are sent once: give all of them. `specs` are ends in place of theirs."""
+        """Paths of one multicast flow are sent once: give all of them. `specs` replace all their ends."""
         self.loop: Final = Loop()
         self.loop.on_stood_still = self._stood_still
         self._endpoints, self._sink, self._settings = endpoints, sink, settings

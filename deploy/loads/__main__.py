@@ -68,7 +68,7 @@ def _read(text: bytes, processes: int | None) -> tuple[dict[str, Any], Descripti
 
 def _rows_file(description: Description) -> BinaryIO:
     if description.windows is None:
-        return tempfile.TemporaryFile()  # type: ignore[return-value]  # a file of bytes, by another name
+        return tempfile.TemporaryFile()
     try:
         return description.windows.open("w+b")
     except OSError as error:

@@ -44,7 +44,7 @@ class LoadEnds(Ends):
                 connection,
                 path,
                 *parts,
-                others=lambda: self._others(task, path),
+                others=lambda: self._others(path),
                 hold_ns=task.relay.hold or 0,
                 **more,
             )
@@ -78,7 +78,7 @@ class LoadEnds(Ends):
         return super().new_receiver(connection, path, *parts, **more)
 
     @staticmethod
-    def _others(task: Task, path: Path) -> list[str]:
+    def _others(path: Path) -> list[str]:
         inboxes = [numbered(path.address, number) for number in range(path.senders)]
         return [inbox for inbox in inboxes if inbox != path.receive_address]
 

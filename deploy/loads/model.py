@@ -5,7 +5,16 @@ from __future__ import annotations
 from pathlib import Path as File
 from typing import Annotated, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    model_validator,
+)
 
 from collectors.config import model, units
 from collectors.config.model import (
@@ -29,6 +38,8 @@ SECOND_NS: Final = units.duration_ns("1s")
 Ends = Annotated[int, Field(gt=0, le=64)]
 Several = Annotated[int, Field(gt=0, le=MAX_ENDS)]
 Header = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,100}$")]
+
+
 def _rates(value: object) -> tuple[float, ...]:
     return tuple(map(units.rate_per_second, value if isinstance(value, list) else [value]))
 
@@ -173,10 +184,21 @@ class PublicQueues(_Between):
 Load = Annotated[Stream | PingPong | Pairs | Bandwidth | Relay | PublicQueues, Field(discriminator="kind")]
 
 
+def _scheme(value: object) -> str:
+    url = value.get("url") if isinstance(value, dict) else getattr(value, "url", None)
+    first = url if isinstance(url, str) else next(iter(url), "") if isinstance(url, (list, tuple)) else ""
+    return "stomp" if str(first).startswith("stomp:") else "amqp"
+
+
+AnyEndpoint = Annotated[
+    Annotated[Endpoint, Tag("amqp")] | Annotated[StompEndpoint, Tag("stomp")], Discriminator(_scheme)
+]
+
+
 class Description(Part):
     """One run of loads: what `python -m deploy.loads` reads."""
 
-    endpoints: dict[Name, Endpoint | StompEndpoint]
+    endpoints: dict[Name, AnyEndpoint]
     loads: Annotated[dict[Name, Load], Field(min_length=1, max_length=64)]
     processes: Annotated[int, Field(gt=0, le=MAX_PROCESSES)] = 1
     window: DurationNs = SECOND_NS

@@ -208,7 +208,7 @@ def shares(found: dict[str, Task], processes: int) -> list[Share]:
                 own = replace(path, reads_per_second=reads)
                 receivers[place].append(ReceiverSpec(own, f"{path.target}-{number}"))
             single += 1
-    return [Share(*map(tuple, ends)) for ends in zip(senders, receivers, echoes, strict=True)]
+    return [Share(tuple(s), tuple(r), tuple(e)) for s, r, e in zip(senders, receivers, echoes, strict=True)]
 
 
 def _client(path: Path, relay: Relay, number: int) -> Path:

@@ -31,7 +31,7 @@ def longest_pause_ns(description: Description) -> int:
 
 
 class Phases:
-    """All are attached, all have sent what they will, all is accounted for: the end, or before where need be."""
+    """All are attached, all have sent what they will, all is accounted for: the end; or sooner, told why."""
 
     def __init__(self, *, settle_seconds: float, patience_seconds: float) -> None:
         self.name: Phase = "attaching"

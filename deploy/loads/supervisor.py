@@ -1,4 +1,4 @@
-"""All generator processes of a run, from their start to their end, and the one accounting of what they tell."""
+"""All generator processes of a run, from start to end, and the one accounting of what they tell."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from streaming.accounting import Accountant
 
 _END_SECONDS: Final = 15.0  # for a generator to end in order, then it is killed
 _WAIT_SECONDS: Final = 0.1
+_AT_CEILING: Final = 0.9  # of a CPU: a generator is one thread that does all
 _READ_BYTES: Final = 1 << 20
 _TIDY_SECONDS: Final = 5.0
 
@@ -195,6 +196,8 @@ class Run:
             "echo_dropped": sum(stand.get("echo_dropped", 0) for stand in stands),
             "stood_still_seconds": [stand.get("stood_still_seconds", 0.0) for stand in stands],
             "cpu_seconds": [stand.get("cpu_seconds", 0.0) for stand in stands],
+            "busiest": [stand.get("busiest", 0.0) for stand in stands],
+            "at_ceiling": any(stand.get("busiest", 0.0) >= _AT_CEILING for stand in stands),
             "cpu_ns_per_message": round(cpu_seconds * 1e9 / received) if received else None,
         }
 

@@ -10,7 +10,7 @@ from collectors.probe.engine.amqp_transport import AmqpTransport
 from collectors.probe.engine.loop import Loop
 from collectors.probe.transport import Connection
 from deploy.loads.model import StompEndpoint
-from deploy.loads.stomp import StompConnection
+from deploy.loads.stomp.connection import StompConnection
 
 
 class Transports:

@@ -2,8 +2,9 @@
 
     python -m deploy.loads.worker NUMBER
 
-It reads the description as the first line of its standard input, then what its parent tells it, a line of JSON
-each: ["go"], ["over", path, token], ["stop"], ["end"]. Where its parent is gone, it ends. It writes frames.
+It reads the description as the first line of its standard input, then what its parent tells it, a line of
+JSON each: ["go"], ["over", path, token], ["stop"], ["end"]. Where its parent is gone, it ends. It writes
+frames.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from deploy.logs import setup
 from deploy.ping.echoing import Echoes
 
 _TELL_SECONDS: Final = 0.1
+_SPAN_SECONDS: Final = 2.0
 _LINGER_SECONDS: Final = 0.5  # the parent has waited for what is on its way
 
 
@@ -41,6 +43,8 @@ class Generator:
     def __init__(self, description: Description, share: Share, found: dict[str, Task], sink: Any) -> None:
         self._go = threading.Event()
         self._cpu_at_go = 0.0
+        self._span = 0.0, 0.0  # when it began, and what CPU had been used then
+        self._share = 0.0
         self._flows: defaultdict[str, list[str]] = defaultdict(list)  # names of paths
         for name, task in found.items():
             self._flows[task.path.flow].append(name)
@@ -78,6 +82,7 @@ class Generator:
 
     def go(self) -> None:
         self._cpu_at_go = time.process_time()
+        self._span = time.monotonic(), self._cpu_at_go
         self._go.set()
 
     def over(self, path: str, token: int) -> None:
@@ -132,7 +137,17 @@ class Generator:
             "retired": self._newly_retired(),
             "stood_still_seconds": prober.stood_still_seconds,
             "cpu_seconds": time.process_time() - self._cpu_at_go,
+            "busiest": self._busiest(),
         }
+
+    def _busiest(self) -> float:
+        """Returns the share of a CPU that it used in the busiest seconds of its sending."""
+        now, cpu = time.monotonic(), time.process_time()
+        began, used = self._span
+        if self._go.is_set() and now - began >= _SPAN_SECONDS:
+            self._share = max(self._share, (cpu - used) / (now - began))
+            self._span = now, cpu
+        return round(self._share, 3)
 
     def _newly_retired(self) -> list[tuple[str, int]]:
         all_retired = {

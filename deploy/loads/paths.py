@@ -100,19 +100,14 @@ def _tasks(name: str, load: Load, rules: Rules) -> list[Task]:
 def _round_trips(name: str, load: PingPong | Pairs, rules: Rules) -> list[tuple[Path, int | None]]:
     if isinstance(load, PingPong):
         return [(replace(_path(name, load, rules, load.address), receive_address=""), 1)]
+    found = []
+    for number in range(load.pairs):
+        address = _one_of(load.address, number, load.pairs)
+        path = _path(_member(name, number, load.pairs), load, rules, address)
+        # The peer makes an address up, where answers come to.
+        found.append(replace(path, receive_address="", rate=load.rate, arrivals=load.arrivals))
     window = load.window if load.rate[0].start == 0 else None
-    return [
-        (
-            replace(
-                _path(_member(name, number, load.pairs), load, rules, numbered(load.address, number)),
-                receive_address="",  # the peer makes it up: answers come to there
-                rate=load.rate,
-                arrivals=load.arrivals,
-            ),
-            window,
-        )
-        for number in range(load.pairs)
-    ]
+    return [(path, window) for path in found]
 
 
 def _queues(name: str, load: PublicQueues, rules: Rules) -> list[Path]:
@@ -124,7 +119,7 @@ def _queues(name: str, load: PublicQueues, rules: Rules) -> list[Path]:
                 _member(name, number, load.queues),
                 load,
                 rules,
-                numbered(load.address, number) if load.queues > 1 else load.address,
+                _one_of(load.address, number, load.queues),
                 senders=load.producers,
                 receivers=load.consumers,
             ),
@@ -135,6 +130,10 @@ def _queues(name: str, load: PublicQueues, rules: Rules) -> list[Path]:
         )
         for number in range(load.queues)
     ]
+
+
+def _one_of(address: str, number: int, of: int) -> str:
+    return numbered(address, number) if of > 1 else address
 
 
 def _member(name: str, number: int, of: int) -> str:

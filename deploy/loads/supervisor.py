@@ -9,7 +9,7 @@ import selectors
 import subprocess
 import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -193,6 +193,7 @@ class Run:
             },
             "figures": self._rows.figures(unbounded),
             "beside": {name: _beside(each) for name, each in counts.items()},
+            "received_by": _received_by(stands),
             "echo_dropped": sum(stand.get("echo_dropped", 0) for stand in stands),
             "stood_still_seconds": [stand.get("stood_still_seconds", 0.0) for stand in stands],
             "cpu_seconds": [stand.get("cpu_seconds", 0.0) for stand in stands],
@@ -200,6 +201,15 @@ class Run:
             "at_ceiling": any(stand.get("busiest", 0.0) >= _AT_CEILING for stand in stands),
             "cpu_ns_per_message": round(cpu_seconds * 1e9 / received) if received else None,
         }
+
+
+def _received_by(stands: list[dict[str, Any]]) -> dict[str, dict[str, int]]:
+    """Returns how many messages each receiver of a path got."""
+    found: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    for stand in stands:
+        for path, by_name in stand.get("received_by", {}).items():
+            found[path].update(by_name)
+    return dict(found)
 
 
 def _beside(counts: Counter[str]) -> dict[str, int]:

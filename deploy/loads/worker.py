@@ -113,6 +113,7 @@ class Generator:
         """Returns how it stands, for its parent."""
         prober = self.prober
         paths: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        received_by: defaultdict[str, dict[str, int]] = defaultdict(dict)
         for end in prober.senders:
             for name in self._flows[end.path.flow]:
                 counts = paths[name]
@@ -124,6 +125,7 @@ class Generator:
                     counts["unanswered"] += end.sender.window.unanswered
         for receiver in prober.receivers:
             paths[receiver.path.name]["received"] += receiver.received
+            received_by[receiver.path.name][receiver.name] = receiver.received
             paths[receiver.path.name]["foreign"] += receiver.foreign
         for name, tokens in self._ends.tokens.items():
             paths[name]["remade"] += tokens.remade
@@ -133,6 +135,7 @@ class Generator:
             "failure": prober.failure,
             "finished": all(end.sender.finished for end in prober.senders),
             "paths": {name: dict(counts) for name, counts in paths.items()},
+            "received_by": received_by,
             "echo_dropped": sum(echo.dropped for echo in self._echoes),
             "retired": self._newly_retired(),
             "stood_still_seconds": prober.stood_still_seconds,

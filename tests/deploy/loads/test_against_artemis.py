@@ -12,12 +12,14 @@ from deploy.embedded.programs.artemis import Artemis
 
 pytestmark = pytest.mark.e2e
 
+_MBEANS = "org.apache.activemq.artemis"
+
 
 def routed(artemis: Artemis, address: str) -> int:
     """How many messages the broker says that it routed at an address."""
     question = {
         "type": "read",
-        "mbean": f'org.apache.activemq.artemis:broker="{artemis.name}",component=addresses,address="{address}"',
+        "mbean": f'{_MBEANS}:broker="{artemis.name}",component=addresses,address="{address}"',
         "attribute": "RoutedMessageCount",
     }
     reply = http.post_json(

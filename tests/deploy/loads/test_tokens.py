@@ -18,7 +18,7 @@ class Ring:
     """Processes that share the tokens; what is sent reaches any of them, by chance, and in any order."""
 
     def __init__(self, seed: int, *, processes: int, tokens: int, count: int | None) -> None:
-        self.random = random.Random(seed)
+        self.random = random.Random(seed)  # noqa: S311 -- no secret
         self.count = count
         self.all = [
             Tokens(tokens, range(number, tokens, processes), count, SECOND) for number in range(processes)

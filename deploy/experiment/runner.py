@@ -11,6 +11,7 @@ from typing import Any, Final
 from deploy import logs
 from deploy.embedded.supervise.process import Interrupted
 from deploy.embedded.supervise.supervisor import Supervisor
+from deploy.errors import Problem
 from deploy.experiment import estimate, verdict, words
 from deploy.experiment.folder import SCRATCH, Folder
 from deploy.experiment.order import Run
@@ -78,7 +79,11 @@ class Runner:
         most = (about["ceiling"] or {}).get("messages_per_second")
         with Supervisor(scratch, stopping=stopping.is_set) as supervisor:
             one = OneRun(self._experiment, run, part, supervisor, progress.tell, most)
-            summary = one.carry_out()
+            try:
+                summary = one.carry_out()
+            except OSError as error:
+                what = error.filename or part
+                raise Problem(f"run {run.number} cannot go on: {what}: {error.strerror or error}") from None
         shutil.rmtree(scratch, ignore_errors=True)
         folder.finish(run, summary)
         if one.versions.items() - about["versions"].get("parts", {}).items():

@@ -98,9 +98,11 @@ class Measuring:
         with self._lock:
             return self.windows.decided
 
-    def figures(self, spans: Spans, unbounded: Iterable[str]) -> dict[str, dict[str, Any]]:
+    def figures(
+        self, spans: Spans, unbounded: Iterable[str], *, counted: bool = False
+    ) -> dict[str, dict[str, Any]]:
         """Return the figures of each path and of all, of the windows within these times."""
-        return figures.of_paths(self._rows(spans), unbounded)
+        return figures.of_paths(self._rows(spans), unbounded, counted=counted)
 
     def backlog(self, from_ns: int, to_ns: int) -> list[int]:
         """Return how many messages were due and had not come, at the end of each second of this time."""

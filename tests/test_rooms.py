@@ -59,6 +59,7 @@ _MAY_IMPORT = {
     "deploy/live_check": "errors logs",
     "deploy/status": "errors options",
     "deploy/trace": "",
+    "deploy/loads": "errors logs ping signals",
     "deploy/report": "errors marks",
     "deploy/why": "errors",
     "deploy/parts": "errors jvm marks ping signals",
@@ -69,9 +70,10 @@ _MAY_IMPORT = {
     "deploy/embedded": "errors jvm standin topology",
     "deploy/lab": "control_socket embedded errors jvm logs signals standin topology",
     "deploy/demo": "actions embedded errors jvm lab signals topology why",
+    "deploy/experiment": ("actions control_socket embedded errors jvm lab loads logs parts ping topology"),
     "deploy/commands": (
-        "actions demo errors lab live_check logs marks options parts ping report signals spark_submit status"
-        " topology trace why"
+        "actions demo errors experiment lab live_check logs marks options parts ping report signals"
+        " spark_submit status topology trace why"
     ),
     "deploy/cli": "commands logs",
     "deploy/__main__": "cli",

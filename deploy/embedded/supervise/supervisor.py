@@ -78,6 +78,11 @@ class Supervisor:
         """Whether to give up what is waited for: someone asked for the end, or it has begun."""
         return self._is_ending or self._asked_to_stop()
 
+    def give_up_if_asked(self) -> None:
+        """Raise Interrupted where it is to be given up: for who waits for something in small steps."""
+        if self.stopping():
+            raise Interrupted("asked to end")
+
     @property
     def processes(self) -> list[Process]:
         """All processes in the order of their first start, also those that have ended."""
@@ -165,8 +170,9 @@ class Supervisor:
             self._lock_file.close()
 
     def memory_bytes(self) -> dict[str, int]:
-        """Resident memory of each process that runs."""
-        return {p.spec.name: p.memory_bytes() for p in self.processes if p.alive}
+        """Resident memory of each process that runs, and of what it started; looks at all processes once."""
+        marked = orphans.marked(self._mark)
+        return {p.spec.name: p.memory_bytes(marked) for p in self.processes if p.alive}
 
 
 def _stop_in_order(processes: Sequence[Process], within_seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""Loads beside the plain stream, as tasks of the probe's engine: deploy/loads/LOADS.md.
+"""Loads beside the plain stream, as tasks of the probe's engine: README.md.
 
 model      what a load is, as people write it
 paths      the paths of a load, which the accounting judges; which process has which ends

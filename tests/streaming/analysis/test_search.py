@@ -170,6 +170,7 @@ def test_too_few_trials_are_said() -> None:
     assert found.says.endswith("; not all was tried that should be: 5 trials")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spread", "least", "most_low"),
     [(0.005, 0.9, 0.03), (0.01, 0.85, 0.03), (0.02, 0.75, 0.05), (0.05, 0.6, 0.08)],

@@ -30,8 +30,8 @@ def waiting(due: Sequence[int], received: Sequence[int], gone: Sequence[int]) ->
     """
     if not len(due) == len(received) == len(gone):
         raise ValueError(
-            f"{len(due)} seconds of what was due, {len(received)} of what was received and {len(gone)} of what is"
-            " gone: count all in the same seconds"
+            f"{len(due)} seconds of what was due, {len(received)} of what came, {len(gone)} of what is gone:"
+            " count all in the same seconds"
         )
     left = np.asarray(due, np.int64) - np.asarray(received, np.int64) - np.asarray(gone, np.int64)
     return [int(one) for one in np.cumsum(left)]

@@ -1,0 +1,47 @@
+"""From a result folder to its report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from collectors.contract.untrusted_text import shown
+from dashboards.report.model import Results
+from deploy.errors import Problem
+from deploy.results import folder as folders
+from deploy.results.folder import Folder
+from deploy.results.timelines import timeline
+
+FILE: Final = "report.html"
+_MOST_TIMELINES: Final = 24  # as many as the report draws
+
+
+def results(found: Folder) -> Results:
+    """Return all that a report tells of the folder."""
+    left_out: list[str] = []
+    drawn = sorted(found.runs, key=lambda run: (run.repetition, run.number))[:_MOST_TIMELINES]
+    timelines = {run.number: timeline(found.run_folder(run), run, left_out) for run in drawn}
+    half = [f"{shown(name)} was begun and is not whole: it is in no figure" for name in found.half]
+    return Results(
+        plan=found.plan,
+        runs=found.runs,
+        timelines=timelines,
+        plan_text=found.plan_text,
+        command=f"inflight experiment run {folders.PLAN} --seed {found.plan.seed}",
+        factors=folders.factors_of(found.plan_text),
+        remarks=[*half, *left_out],
+    )
+
+
+def write(path: Path, out: Path | None = None) -> Path:
+    """Write the report of a folder, into it unless said otherwise; raises Problem."""
+    from dashboards.report.experiment import html  # noqa: PLC0415 -- Bokeh takes a while to load
+
+    found = folders.read(path)
+    file = out or path / FILE
+    text = html(results(found))
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise Problem(f"{shown(str(file))} cannot be written: {error.strerror}") from None
+    return file

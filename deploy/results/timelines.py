@@ -1,0 +1,154 @@
+"""A run over time, from the files in its folder: windows, seconds, and polls of routers and brokers."""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from collectors.contract import telemetry
+from collectors.contract.telemetry import BadTelemetry, Telemetry
+from dashboards.report.model import Line, Run, Timeline
+from deploy.results import tables, windows
+from deploy.results.tables import BadTable
+
+_MAX_SECONDS: Final = 1_000_000
+_MAX_NAMES: Final = 200
+_RATES: Final = {"due": "asked", "sent": "sent", "received": "received"}
+
+_Points = dict[str, list[tuple[float, float]]]
+
+
+def timeline(folder: Path, run: Run, left_out: list[str]) -> Timeline:
+    """Return what the folder of a run tells; of a file that cannot be used it is told why."""
+    found: dict[str, dict[str, Line]] = defaultdict(dict)
+
+    def take(name: str, read: Callable[[Path], Mapping[str, Mapping[str, Line]]]) -> None:
+        file = folder / name
+        if not file.exists():
+            return
+        try:
+            for kind, lines in read(file).items():
+                found[kind].update(lines)
+        except (BadTable, OSError, ValueError) as error:
+            left_out.append(f"run {run.number}: {name} is left out: {str(error)[:200]}")
+
+    take("windows.parquet", lambda file: windows.lines(file, run.began_ns))
+    take("rate.csv", lambda file: {"rate_per_second": _rates(file, run.began_ns)})
+    for name in ("router.parquet", "broker.parquet"):
+        take(name, lambda file: _polled(file, run.began_ns))
+    if not found["latency_ns"]:
+        found |= _steady(run)
+    return Timeline(**{kind: list(lines.values()) for kind, lines in found.items()})
+
+
+def _steady(run: Run) -> dict[str, dict[str, Line]]:
+    """Return what the summary has of the steady phase, where no windows are in the folder."""
+    series = run.all.series if run.all is not None else None
+    if series is None:
+        return {}
+    began = ((run.steady_from_ns or run.began_ns) - run.began_ns) / 1e9
+    seconds = began + np.arange(len(series.received)) * series.window_seconds
+    kinds = {"latency_ns": ("p50", "p99"), "lost": ("lost",)}
+    found: dict[str, dict[str, Line]] = {kind: {} for kind in kinds}
+    for kind, names in kinds.items():
+        for name in names:
+            values = np.array(getattr(series, f"{name}_ns" if kind == "latency_ns" else name), float)
+            least = min(len(values), len(seconds))
+            found[kind][name] = Line(name, seconds[:least], values[:least])
+    return found
+
+
+def _rates(file: Path, began_ns: int) -> dict[str, Line]:
+    with file.open(encoding="utf-8", errors="replace", newline="") as lines:
+        rows = [row for _, row in zip(range(_MAX_SECONDS), csv.DictReader(lines), strict=False)]
+    if not rows:
+        return {}
+    missing = [name for name in ("second", *_RATES) if name not in rows[0]]
+    if missing:
+        raise ValueError(f"it has no column {missing[0]}")
+    seconds = np.array([float(row["second"]) for row in rows]) - began_ns / 1e9
+    if not np.isfinite(seconds).all():
+        raise ValueError("a second is no number")
+    # The first and the last second are not whole ones: the run began and ended within them.
+    return {
+        name: Line(name, seconds[1:-1], np.array([float(row[column] or "nan") for row in rows])[1:-1])
+        for column, name in _RATES.items()
+    }
+
+
+def _polled(file: Path, began_ns: int) -> dict[str, dict[str, Line]]:
+    found: dict[str, _Points] = {kind: defaultdict(list) for kind in ("queued", "memory_bytes")}
+    for record in _records(file):
+        second = (record.at_ns - began_ns) / 1e9
+        told = _TOLD.get(record.entity)
+        for kind, name, value in told(record) if told else ():
+            points = found[kind]
+            if name in points or len(points) < _MAX_NAMES:
+                points[name].append((second, value))
+    return {
+        kind: {name: _line(name, points) for name, points in lines.items()} for kind, lines in found.items()
+    }
+
+
+def _line(name: str, points: list[tuple[float, float]]) -> Line:
+    """Return the line of the points, those of one moment added up: parts of one poll."""
+    at, place = np.unique([second for second, _ in points], return_inverse=True)
+    values = np.zeros(len(at))
+    np.add.at(values, place, [value for _, value in points])
+    return Line(name, at, values)
+
+
+def _records(file: Path) -> Iterator[Telemetry]:
+    for batch in tables.batches(file, ["row"]):
+        for value in batch.column("row"):
+            data = value.as_py() or b""
+            try:
+                yield telemetry.decode(data.encode() if isinstance(data, str) else data)
+            except (BadTelemetry, pa.ArrowException):
+                continue  # one of another version among them
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _router(record: Telemetry) -> Iterator[tuple[str, str, float]]:
+    for row in record.rows:
+        value = _number(row.get("resident")) or _number(row.get("virtual"))
+        if value:
+            yield "memory_bytes", record.target, value
+
+
+def _links(record: Telemetry) -> Iterator[tuple[str, str, float]]:
+    values = [_number(row.get("undelivered")) for row in record.rows]
+    yield "queued", f"links of {record.target}", sum(value for value in values if value is not None)
+
+
+def _queues(record: Telemetry) -> Iterator[tuple[str, str, float]]:
+    for row in record.rows:
+        value = _number(row.get("messages"))
+        if value is not None:
+            yield "queued", str(row.get("queue") or record.target), value
+
+
+def _heap(record: Telemetry) -> Iterator[tuple[str, str, float]]:
+    for row in record.rows:
+        pools = row.get("pools")
+        heap = pools.get("heap") if isinstance(pools, Mapping) else None
+        value = _number(heap.get("used")) if isinstance(heap, Mapping) else None
+        if value:
+            yield "memory_bytes", f"{record.target} (heap)", value
+
+
+_TOLD: Final[Mapping[str, Callable[[Telemetry], Iterator[tuple[str, str, float]]]]] = {
+    "router": _router,
+    "link": _links,
+    "queue": _queues,
+    "jvm": _heap,
+}

@@ -30,6 +30,7 @@ _MAY_IMPORT = {
     "streaming/accounting": "histogram",
     "streaming/shard": "accounting",
     "streaming/attribution": "",
+    "streaming/analysis": "",
     "streaming/archive": "",
     "streaming/spark": "accounting archive attribution shard",
     "streaming/exporter": "accounting histogram states wording",

@@ -1,0 +1,1 @@
+"""What measured runs say, as pure statistics: no files, no sockets, no clock."""

@@ -15,7 +15,6 @@ import yaml
 from made_rows import SECOND, START, window
 
 from collectors.contract import window_rows
-from collectors.contract.telemetry import Telemetry
 from streaming.archive.layout import WINDOWS
 
 WINDOW_SECONDS = 5
@@ -205,30 +204,14 @@ def write_files(
     lines = ["second,due,sent,received,unsent", *(f"{second},100,100,100,0" for second in seconds)]
     (folder / "rate.csv").write_text("\n".join(lines) + "\n")
     polls = [
-        record
+        {"mesh": "mesh", "target": target, "entity": entity, "at_ns": began + second * SECOND, "row": json.dumps(row)}
         for second in range(0, len(values) * WINDOW_SECONDS, 5)
-        for target, rows_of in (
-            ("A", {"router": [{"router": "A", "resident": 30_000_000 + second * 1_000}], "link": [{"undelivered": 3}]}),
-            ("B", {"router": [{"router": "B", "resident": 40_000_000}], "link": [{"undelivered": 0}]}),
+        for target, entity, row in (
+            ("A", "router", {"router": "A", "resident": 30_000_000 + second * 1_000}),
+            ("A", "link", {"undelivered": 2}),
+            ("A", "link", {"undelivered": 1}),
+            ("B", "router", {"router": "B", "resident": 40_000_000}),
+            ("B", "address", {"address": "inflight/x"}),
         )
-        for entity, of_entity in rows_of.items()
-        if (record := _poll(target, entity, began + second * SECOND, of_entity))
     ]
-    pq.write_table(pa.table({"row": polls}), folder / "router.parquet")
-
-
-def _poll(target: str, entity: str, at_ns: int, rows: list[dict[str, Any]]) -> str:
-    return Telemetry(
-        site="here",
-        mesh="mesh",
-        target=target,
-        entity=entity,
-        at_ns=at_ns,
-        interval_ns=5 * SECOND,
-        poll=1,
-        rows=rows,
-        asked_ns=at_ns,
-        answered_ns=at_ns,
-    ).encode().decode()
-
-
+    pq.write_table(pa.Table.from_pylist(polls), folder / "router.parquet")

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from collectors.contract.untrusted_text import shown
+from dashboards.report import factorial
 from dashboards.report.cells import LOST, P50, P99, RATE, Cell, Column, cells
 from dashboards.report.model import Results, Run
 from streaming.wording import rate, seconds, share
@@ -17,7 +18,7 @@ def answer(results: Results) -> str:
     """Return the answer to what the plan asked."""
     if not results.runs:
         return "Nothing can be said yet: no run is finished."
-    said = [*_interval(results), *_held(results.runs)]
+    said = [*_interval(results), *_held(results.runs), *factorial.answer(factorial.analysed(results)[0])]
     if not said:
         said = list(_figures(results))
     said += _ceiling(results.runs)

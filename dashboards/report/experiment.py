@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from collectors.contract.untrusted_text import shown
-from dashboards.report import markup, over_time, pictures, tables
+from dashboards.report import factorial, markup, over_time, pictures, tables
 from dashboards.report.answer import answer, figures, remarks, took
 from dashboards.report.cells import Cell, cells, written
 from dashboards.report.model import Results, Run
@@ -51,6 +51,7 @@ def _sections(page: Page, results: Results, found: list[Cell]) -> Iterator[str]:
             pictures.by_cell(found), "A dot is a run, a dash the median; numbers are the rows of the table above."
         ),
     )
+    yield factorial.section(page, results)
     drawn = over_time.shown_runs(results)
     points = over_time.points_of_a_line(results, drawn)
     runs = [
@@ -77,9 +78,8 @@ def _run(page: Page, run: Run, drawn: Any, *, first: bool) -> str:
 
 
 def _factors(results: Results) -> str:
-    return markup.facts(
-        (shown(name), ", ".join(map(written, levels))) for name, levels in results.factors.items()
-    ) if results.factors else ""
+    named = [(shown(name), ", ".join(map(written, levels))) for name, levels in results.factors.items()]
+    return markup.facts(named) if named else ""
 
 
 def _facts(results: Results) -> Iterator[tuple[str, str]]:

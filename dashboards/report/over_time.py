@@ -59,7 +59,7 @@ def drawn(run: Run, timeline: Timeline, points: int) -> Any:
     plots = [
         _plot(kind, getattr(timeline, name), together, points)
         for name, kind in _KINDS.items()
-        if _chosen(getattr(timeline, name))
+        if any(np.nanmax(line.values) > 0 for line in _chosen(getattr(timeline, name)))
     ]
     for number, made in enumerate(plots):
         _mark(made, run, end, named=not number)

@@ -141,17 +141,31 @@ def _text(file: Path) -> str:
     return _bytes(file, MAX_PLAN_BYTES).decode("utf-8", "replace")
 
 
-def factors_of(plan_text: str) -> dict[str, list[Any]]:
-    """Return the factors of a plan whose levels are single values, in the plan's order."""
+def factors_of(found: Folder) -> dict[str, list[Any]]:
+    """Return the factors of all planned runs with their levels, in the plan's order where it has one."""
+    met: dict[str, list[Any]] = {}
+    for run in [*found.plan.runs, *found.runs]:
+        for name, level in run.levels.items():
+            levels = met.setdefault(name, [])
+            if level not in levels:
+                levels.append(level)
+    told = _told_factors(found.plan_text)
+    return {
+        name: sorted(met[name], key=told[name].index)
+        if name in told and all(level in told[name] for level in met[name])
+        else met[name]
+        for name in [*(name for name in told if name in met), *(name for name in met if name not in told)]
+    }
+
+
+def _told_factors(plan_text: str) -> dict[str, list[Any]]:
     try:
         document = yaml.safe_load(plan_text)
     except (yaml.YAMLError, RecursionError, ValueError):
         return {}
     factors = document.get("factors") if isinstance(document, dict) else None
-    if not isinstance(factors, dict):
-        return {}
     return {
-        str(name): levels
-        for name, levels in factors.items()
-        if isinstance(levels, list) and not any(isinstance(level, dict | list) for level in levels)
+        name: levels
+        for name, levels in (factors if isinstance(factors, dict) else {}).items()
+        if isinstance(name, str) and isinstance(levels, list)
     }

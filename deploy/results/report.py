@@ -28,7 +28,7 @@ def results(found: Folder) -> Results:
         timelines=timelines,
         plan_text=found.plan_text,
         command=f"inflight experiment run {folders.PLAN} --seed {found.plan.seed}",
-        factors=folders.factors_of(found.plan_text),
+        factors=folders.factors_of(found),
         remarks=[*half, *left_out],
     )
 

@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import pyarrow as pa
 
-from collectors.contract import telemetry
-from collectors.contract.telemetry import BadTelemetry, Telemetry
+from collectors.contract.untrusted_text import read_json
 from dashboards.report.model import Line, Run, Timeline
 from deploy.results import tables, windows
 from deploy.results.tables import BadTable
@@ -42,6 +40,7 @@ def timeline(folder: Path, run: Run, left_out: list[str]) -> Timeline:
     take("rate.csv", lambda file: {"rate_per_second": _rates(file, run.began_ns)})
     for name in ("router.parquet", "broker.parquet"):
         take(name, lambda file: _polled(file, run.began_ns))
+    take("memory.parquet", lambda file: _memory(file, run.began_ns))
     if not found["latency_ns"]:
         found |= _steady(run)
     return Timeline(**{kind: list(lines.values()) for kind, lines in found.items()})
@@ -84,16 +83,27 @@ def _rates(file: Path, began_ns: int) -> dict[str, Line]:
 
 def _polled(file: Path, began_ns: int) -> dict[str, dict[str, Line]]:
     found: dict[str, _Points] = {kind: defaultdict(list) for kind in ("queued", "memory_bytes")}
-    for record in _records(file):
-        second = (record.at_ns - began_ns) / 1e9
-        told = _TOLD.get(record.entity)
-        for kind, name, value in told(record) if told else ():
-            points = found[kind]
-            if name in points or len(points) < _MAX_NAMES:
-                points[name].append((second, value))
+    for target, entity, at_ns, row in _rows(file):
+        told = _TOLD[entity](target, row)
+        if told is None:
+            continue
+        kind, name, value = told
+        points = found[kind]
+        if name in points or len(points) < _MAX_NAMES:
+            points[name].append(((at_ns - began_ns) / 1e9, value))
     return {
         kind: {name: _line(name, points) for name, points in lines.items()} for kind, lines in found.items()
     }
+
+
+def _memory(file: Path, began_ns: int) -> dict[str, dict[str, Line]]:
+    found: _Points = defaultdict(list)
+    for batch in tables.batches(file, ["part", "at_ns", "resident_bytes"]):
+        for row in batch.to_pylist():
+            value = _number(row["resident_bytes"])
+            if value and (row["part"] in found or len(found) < _MAX_NAMES):
+                found[str(row["part"])].append(((row["at_ns"] - began_ns) / 1e9, value))
+    return {"memory_bytes": {name: _line(name, points) for name, points in found.items()}}
 
 
 def _line(name: str, points: list[tuple[float, float]]) -> Line:
@@ -104,51 +114,53 @@ def _line(name: str, points: list[tuple[float, float]]) -> Line:
     return Line(name, at, values)
 
 
-def _records(file: Path) -> Iterator[Telemetry]:
-    for batch in tables.batches(file, ["row"]):
-        for value in batch.column("row"):
-            data = value.as_py() or b""
+def _rows(file: Path) -> Iterator[tuple[str, str, int, Mapping[str, Any]]]:
+    """Yield the rows that have something to draw: whose, of what kind, when, and what they say."""
+    for batch in tables.batches(file, ["target", "entity", "at_ns", "row"]):
+        for found in batch.to_pylist():
+            if found["entity"] not in _TOLD or found["at_ns"] is None:
+                continue
             try:
-                yield telemetry.decode(data.encode() if isinstance(data, str) else data)
-            except (BadTelemetry, pa.ArrowException):
-                continue  # one of another version among them
+                row = read_json((found["row"] or "").encode())
+            except ValueError:
+                continue  # cut short by whoever wrote it
+            if isinstance(row, dict):
+                yield str(found["target"]), found["entity"], found["at_ns"], row
 
 
 def _number(value: Any) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _router(record: Telemetry) -> Iterator[tuple[str, str, float]]:
-    for row in record.rows:
-        value = _number(row.get("resident")) or _number(row.get("virtual"))
-        if value:
-            yield "memory_bytes", record.target, value
+# What is drawn of a row: the plot, the line's name, the value.
+_Told = tuple[str, str, float] | None
 
 
-def _links(record: Telemetry) -> Iterator[tuple[str, str, float]]:
-    values = [_number(row.get("undelivered")) for row in record.rows]
-    yield "queued", f"links of {record.target}", sum(value for value in values if value is not None)
+def _router(target: str, row: Mapping[str, Any]) -> _Told:
+    value = _number(row.get("resident")) or _number(row.get("virtual"))
+    return ("memory_bytes", target, value) if value else None
 
 
-def _queues(record: Telemetry) -> Iterator[tuple[str, str, float]]:
-    for row in record.rows:
-        value = _number(row.get("messages"))
-        if value is not None:
-            yield "queued", str(row.get("queue") or record.target), value
+def _link(target: str, row: Mapping[str, Any]) -> _Told:
+    value = _number(row.get("undelivered"))
+    return None if value is None else ("queued", f"links of {target}", value)
 
 
-def _heap(record: Telemetry) -> Iterator[tuple[str, str, float]]:
-    for row in record.rows:
-        pools = row.get("pools")
-        heap = pools.get("heap") if isinstance(pools, Mapping) else None
-        value = _number(heap.get("used")) if isinstance(heap, Mapping) else None
-        if value:
-            yield "memory_bytes", f"{record.target} (heap)", value
+def _queue(target: str, row: Mapping[str, Any]) -> _Told:
+    value = _number(row.get("messages"))
+    return None if value is None else ("queued", str(row.get("queue") or target), value)
 
 
-_TOLD: Final[Mapping[str, Callable[[Telemetry], Iterator[tuple[str, str, float]]]]] = {
+def _jvm(target: str, row: Mapping[str, Any]) -> _Told:
+    pools = row.get("pools")
+    heap = pools.get("heap") if isinstance(pools, Mapping) else None
+    value = _number(heap.get("used")) if isinstance(heap, Mapping) else None
+    return ("memory_bytes", f"{target} (heap)", value) if value else None
+
+
+_TOLD: Final[Mapping[str, Callable[[str, Mapping[str, Any]], _Told]]] = {
     "router": _router,
-    "link": _links,
-    "queue": _queues,
-    "jvm": _heap,
+    "link": _link,
+    "queue": _queue,
+    "jvm": _jvm,
 }

@@ -13,7 +13,7 @@ from dashboards.report.answer import answer, figures, remarks, took
 from dashboards.report.cells import Cell, cells, written
 from dashboards.report.model import Results, Run
 from dashboards.report.page import Page
-from streaming.wording import rate
+from streaming.wording import rate, size
 
 _LEGEND = (
     "All figures are of the steady phase; warm-up and what follows the phase are shaded grey in the plots, and what"
@@ -92,14 +92,12 @@ def _facts(results: Results) -> Iterator[tuple[str, str]]:
 
 
 def _repeat(results: Results) -> str:
-    said = {**results.plan.versions, **{f"machine: {name}": each for name, each in results.plan.machine.items()}}
+    said = [_said(name, each) for name, each in [*results.plan.versions.items(), *results.plan.machine.items()]]
     return "\n".join(
         [
             markup.section(
                 "Versions and machine",
-                markup.table(("", ""), [(shown(name), _value(each)) for name, each in said.items()], "words")
-                if said
-                else "",
+                markup.table(("", ""), said, "words") if said else "",
             ),
             markup.section(
                 "To repeat it",
@@ -111,8 +109,10 @@ def _repeat(results: Results) -> str:
     )
 
 
-def _value(value: object) -> str:
-    return shown(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
+def _said(name: str, value: object) -> tuple[str, str]:
+    if name.endswith("_bytes") and isinstance(value, int | float):
+        return shown(name.removesuffix("_bytes")), size(value)
+    return shown(name), shown(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
 
 
 def _when(at_ns: int) -> str:

@@ -185,5 +185,6 @@ def _half_normal(table: Table) -> Any:
     made.legend.background_fill_color = made.legend.border_line_color = None
     made.legend.label_text_font_size = "12px"
     made.x_range.start, made.y_range.start = 0, 0
-    made.x_range.range_padding = made.y_range.range_padding = 0.2
+    made.x_range.end = 1.2 * max(point.quantile for point in points)
+    made.y_range.end = 1.25 * max(point.size for point in points)  # room for names
     return made

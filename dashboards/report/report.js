@@ -19,3 +19,15 @@ for (const closed of document.querySelectorAll("details")) {
   closed.addEventListener("toggle", () => drawInside(closed));
 }
 drawInside(document);
+
+// On paper a plot is as wide as the page, and not as wide as the window was: it is shrunk, for it cannot be drawn anew
+// before the printer has it.
+const PAPER_PIXELS = 680;
+addEventListener("beforeprint", () => {
+  for (const place of document.querySelectorAll(".plot")) {
+    if (place.clientWidth > PAPER_PIXELS) place.style.zoom = PAPER_PIXELS / place.clientWidth;
+  }
+});
+addEventListener("afterprint", () => {
+  for (const place of document.querySelectorAll(".plot")) place.style.zoom = "";
+});

@@ -157,8 +157,8 @@ def write_run(
         "figures": {"all": figures, "east-west": figures},
         "actions": [
             {
-                "name": "restart B",
-                "what": "kill B, start it 10 s later",
+                "name": "restart",
+                "what": "B",
                 "began_ns": steady_from + windows // 2 * WINDOW_SECONDS * SECOND,
                 "ended_ns": steady_from + windows // 2 * WINDOW_SECONDS * SECOND + 10 * SECOND,
                 "problem": None,

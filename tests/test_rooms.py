@@ -47,6 +47,7 @@ _MAY_IMPORT = {
     "dashboards/publish": "alerts grafana panel_queries",
     "dashboards/page": "",
     "dashboards/terminal": "event_lines",
+    "dashboards/report": "",
     "deploy/errors": "",
     "deploy/control_socket": "",
     "deploy/logs": "",
@@ -61,6 +62,8 @@ _MAY_IMPORT = {
     "deploy/trace": "",
     "deploy/report": "errors marks",
     "deploy/why": "errors",
+    "deploy/results": "errors",
+    "deploy/compare": "errors results",
     "deploy/parts": "errors jvm marks ping signals",
     "deploy/spark_submit": "errors jvm parts",
     "deploy/standin": "control_socket errors logs",
@@ -70,7 +73,7 @@ _MAY_IMPORT = {
     "deploy/lab": "control_socket embedded errors jvm logs signals standin topology",
     "deploy/demo": "actions embedded errors jvm lab signals topology why",
     "deploy/commands": (
-        "actions demo errors lab live_check logs marks options parts ping report signals spark_submit status"
+        "actions compare demo errors lab live_check logs marks options parts ping report results signals spark_submit status"
         " topology trace why"
     ),
     "deploy/cli": "commands logs",

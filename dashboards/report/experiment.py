@@ -73,7 +73,7 @@ def _run(page: Page, run: Run, drawn: Any, *, first: bool) -> str:
     title = f"run {run.number}" + (f": {levels}" if levels else "") + f" (repetition {run.repetition + 1})"
     return (
         f"<details{' open' if first else ''}><summary>{markup.escape(title)}</summary>\n"
-        f"{page.plot(drawn)}{tables.actions(run)}{tables.paths(run)}</details>"
+        f"{page.plot(drawn)}{tables.steps(run)}{tables.actions(run)}{tables.paths(run)}</details>"
     )
 
 
@@ -92,7 +92,13 @@ def _facts(results: Results) -> Iterator[tuple[str, str]]:
 
 
 def _repeat(results: Results) -> str:
-    said = [_said(name, each) for name, each in [*results.plan.versions.items(), *results.plan.machine.items()]]
+    said = [
+        _said(name, each)
+        for told in (results.plan.versions, results.plan.machine)
+        for name, value in told.items()
+        for name, each in (value.items() if isinstance(value, dict) else [(name, value)])  # noqa: B020 -- programs by their names
+        if each is not None
+    ]
     return "\n".join(
         [
             markup.section(
@@ -101,7 +107,6 @@ def _repeat(results: Results) -> str:
             ),
             markup.section(
                 "To repeat it",
-                markup.paragraph(f"The order of the runs comes from the seed {results.plan.seed}."),
                 markup.block(results.command),
                 markup.block(results.plan_text),
             ),

@@ -30,7 +30,7 @@ Numbers: TypeAlias = npt.NDArray[np.float64]
 class Steady:
     """A path's windows of the steady phase, one after another; None where a window had no such figure."""
 
-    window_seconds: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    window_seconds: Annotated[float | None, Field(gt=0, allow_inf_nan=False)]  # None: there was none
     p50_ns: Sequence[Count | None]
     p99_ns: Sequence[Count | None]
     received: Sequence[Count]
@@ -81,6 +81,16 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """A part of a run, with the value of the setting that changes."""
+
+    value: Level
+    from_ns: Count
+    to_ns: Count
+    figures: Annotated[Mapping[Name, Figures], Field(max_length=_MOST_NAMES)]
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """One run of the plan, with the levels that its factors had."""
 
@@ -99,6 +109,7 @@ class Run:
         default_factory=dict
     )
     held: Annotated[Sequence[Held], Field(max_length=1_000)] = ()
+    steps: Annotated[Sequence[Step], Field(max_length=1_000)] = ()
 
     @property
     def all(self) -> Figures | None:
@@ -126,6 +137,7 @@ class Plan:
     machine: Annotated[Mapping[Name, Any], Field(max_length=1_000)] = field(default_factory=dict)
     ceiling: Mapping[Name, Number | None] | None = None
     runs: Annotated[Sequence[Planned], Field(max_length=MOST_RUNS)] = ()
+    document: Mapping[str, Any] | None = None  # the plan as it was run, with its form and files in place
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -134,7 +134,7 @@ def _mark(made: Any, run: Run, end: float, *, named: bool) -> None:
                     y=2,
                     y_units="screen",
                     x_offset=3,
-                    text=plain(action.name),
+                    text=plain(f"{action.name} {action.what}"),
                     text_color=RED,
                     text_font_size="12px",
                 )

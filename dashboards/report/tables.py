@@ -140,6 +140,16 @@ def paths(run: Run) -> str:
     )
 
 
+def steps(run: Run) -> str:
+    """Return a row for each value of a setting that changed while the run went on."""
+    rows = [
+        [written(step.value), f"{(step.from_ns - run.began_ns) / 1e9:.0f} s", *_figures(step.figures.get("all"))]
+        for step in run.steps
+    ]
+    names = ["step", "from", "asked", "rate", *_COUNTS, "p50", "p99", "max"]
+    return markup.table(names, rows) if rows else ""
+
+
 def actions(run: Run) -> str:
     """Return what was done to the network in a run."""
     rows = [

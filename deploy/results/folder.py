@@ -149,7 +149,7 @@ def factors_of(found: Folder) -> dict[str, list[Any]]:
             levels = met.setdefault(name, [])
             if level not in levels:
                 levels.append(level)
-    told = _told_factors(found.plan_text)
+    told = _told_factors(document_of(found))
     return {
         name: sorted(met[name], key=told[name].index)
         if name in told and all(level in told[name] for level in met[name])
@@ -158,14 +158,21 @@ def factors_of(found: Folder) -> dict[str, list[Any]]:
     }
 
 
-def _told_factors(plan_text: str) -> dict[str, list[Any]]:
+def document_of(found: Folder) -> Mapping[str, Any]:
+    """Return the plan as it was run; of a folder that does not have it so, as it was written."""
+    if found.plan.document is not None:
+        return found.plan.document
     try:
-        document = yaml.safe_load(plan_text)
+        document = yaml.safe_load(found.plan_text)
     except (yaml.YAMLError, RecursionError, ValueError):
         return {}
-    factors = document.get("factors") if isinstance(document, dict) else None
+    return document if isinstance(document, dict) else {}
+
+
+def _told_factors(document: Mapping[str, Any]) -> dict[str, list[Any]]:
+    factors = document.get("factors")
     return {
-        name: levels
+        name: list(levels)  # of named levels their names
         for name, levels in (factors if isinstance(factors, dict) else {}).items()
-        if isinstance(name, str) and isinstance(levels, list)
+        if isinstance(name, str) and isinstance(levels, list | dict)
     }

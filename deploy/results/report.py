@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -27,10 +28,18 @@ def results(found: Folder) -> Results:
         runs=found.runs,
         timelines=timelines,
         plan_text=found.plan_text,
-        command=f"inflight experiment run {folders.PLAN} --seed {found.plan.seed}",
+        command="\n".join(_repeat(found)),
         factors=folders.factors_of(found),
         remarks=[*half, *left_out],
     )
+
+
+def _repeat(found: Folder) -> Iterator[str]:
+    commit = found.plan.versions.get("commit")
+    if isinstance(commit, str) and commit:
+        changed = "   # and what was changed since" if commit.endswith("+") else ""
+        yield f"git checkout {commit.removesuffix('+')}{changed}"
+    yield f"inflight experiment run {folders.PLAN}   # with `seed: {found.plan.seed}` in it for the same order"
 
 
 def write(path: Path, out: Path | None = None) -> Path:

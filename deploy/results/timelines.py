@@ -49,7 +49,7 @@ def timeline(folder: Path, run: Run, left_out: list[str]) -> Timeline:
 def _steady(run: Run) -> dict[str, dict[str, Line]]:
     """Return what the summary has of the steady phase, where no windows are in the folder."""
     series = run.all.series if run.all is not None else None
-    if series is None:
+    if series is None or series.window_seconds is None:
         return {}
     began = ((run.steady_from_ns or run.began_ns) - run.began_ns) / 1e9
     seconds = began + np.arange(len(series.received)) * series.window_seconds

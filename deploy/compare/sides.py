@@ -1,0 +1,76 @@
+"""What is compared: a result folder, or a baseline by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from collectors.contract.untrusted_text import shown
+from deploy.compare import baselines, plans
+from deploy.errors import Problem
+from deploy.results import folder
+from deploy.results.folder import Folder
+
+BASELINE: Final = "baseline:"
+_OF_THE_MACHINE: Final = ("cpu", "cores")
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side, with the calibration load that was run beside it, if it was."""
+
+    name: str
+    results: Folder
+    calibration: Folder | None
+    saved: bool  # a baseline: measured at another time
+
+    @property
+    def programs(self) -> str:
+        """What was measured, in versions."""
+        versions = self.results.plan.versions
+        told = {name: each for name, each in versions.items() if isinstance(each, str) and each}
+        for group in ("programs", "parts"):
+            inside = versions.get(group)
+            told |= {name: each for name, each in inside.items() if isinstance(each, str)} if isinstance(inside, dict) else {}
+        return ", ".join(f"{shown(name)} {shown(each)}" for name, each in told.items())
+
+
+def of(named: str, baselines_folder: Path, calibration: Path | None = None) -> Side:
+    """Return the side; raises Problem."""
+    saved = named.startswith(BASELINE)
+    path = baselines.place(baselines_folder, named.removeprefix(BASELINE)) if saved else Path(named)
+    found = folder.read(path)
+    if not found.runs:
+        raise Problem(f"{shown(named)} has no finished run; `inflight experiment resume {shown(str(path))}` goes on")
+    beside = path / baselines.CALIBRATION
+    measured = calibration or (beside if beside.exists() else None)
+    return Side(shown(named), found, folder.read(measured) if measured else None, saved)
+
+
+def check(a: Side, b: Side) -> None:
+    """Raise Problem where a comparison would say nothing."""
+    documents = [folder.document_of(side.results) for side in (a, b)]
+    if found := plans.differences(*documents):
+        raise Problem(plans.refusal(found))
+    if a.calibration and b.calibration:
+        documents = [folder.document_of(each) for each in (a.calibration, b.calibration)]
+        if found := plans.differences(*documents):
+            raise Problem(f"the calibration loads differ; {plans.refusal(found)}")
+
+
+def needs_calibration(a: Side, b: Side) -> str:
+    """Return why a calibration has to agree before a difference may be believed, or nothing."""
+    if a.saved or b.saved:
+        return "a baseline was measured at another time, and a machine has fast and slow hours"
+    if other := list(_other_machine(a, b)):
+        return f"A and B ran on different machines ({'; '.join(other)})"
+    return ""
+
+
+def _other_machine(a: Side, b: Side) -> Iterator[str]:
+    for name in _OF_THE_MACHINE:
+        one, other = (side.results.plan.machine.get(name) for side in (a, b))
+        if one != other:
+            yield f"{name}: {shown(str(one))} and {shown(str(other))}"

@@ -101,10 +101,10 @@ def _distances(figures: Sequence[FigureVerdict]) -> Any:
                 },
             }
         )
-        made.add_layout(
-            Whisker(base="y", lower="low", upper="high", source=source, dimension="width", line_color=colour,
-                    line_width=2, level="overlay")  # fmt: skip
-        )
+        whisker = Whisker(base="y", lower="low", upper="high", source=source, dimension="width")
+        whisker.line_color, whisker.line_width, whisker.level = colour, 2, "overlay"
+        whisker.lower_head.line_color = whisker.upper_head.line_color = colour
+        made.add_layout(whisker)
         dots = made.scatter("x", "y", source=source, size=10, marker=marker, color=colour, legend_label=word)
         hover(made, [("", "@y"), ("margins", "@x{0.00} (@low{0.00} to @high{0.00})")], renderers=[dots])
     ends = [abs(value or 0) / (figure.margin or 1) for figure in known for value in (figure.low, figure.high)]
@@ -114,27 +114,32 @@ def _distances(figures: Sequence[FigureVerdict]) -> Any:
 
 
 def _repetitions(each: Compared) -> Any:
-    first = min((run.began_ns for run in (*each.a, *each.b)), default=0)
-    plots = []
-    for column, unit, divisor in ((P50, "ms", 1e6), (P99, "ms", 1e6), (RATE, "msg/s", 1), (LOST, "%", 0.01)):
-        made = _over_time(each, column, unit, divisor, first)
-        if made is not None:
-            plots.append(made)
+    plots = [
+        made
+        for column, unit, divisor in ((P50, "ms", 1e6), (P99, "ms", 1e6), (RATE, "msg/s", 1), (LOST, "%", 0.01))
+        if (made := _in_time(each, column, unit, divisor)) is not None
+    ]
     return row(*plots, sizing_mode="stretch_width") if plots else None
 
 
-def _over_time(each: Compared, column: Column, unit: str, divisor: float, first_ns: int) -> Any:
+def _in_time(each: Compared, column: Column, unit: str, divisor: float) -> Any:
+    first_ns = min((run.began_ns for run in (*each.a, *each.b)), default=0)
+    by_turns = each.verdict.interleaved
+
+    def place(number: int, run: Run) -> float:
+        return (run.began_ns - first_ns) / 60e9 if by_turns else number
+
     sides = {
         name: [
-            ((run.began_ns - first_ns) / 60e9, value / divisor, run.number)
-            for run in runs
+            (place(number, run), value / divisor, run.number)
+            for number, run in enumerate(runs, 1)
             if run.all is not None and (value := column.value(run.all)) is not None
         ]
         for name, runs in (("A", each.a), ("B", each.b))
     }
     if not any(value for dots in sides.values() for _, value, _ in dots):
         return None
-    made = plot(column.name, unit, 220, about="minutes since the first run")
+    made = plot(column.name, unit, 220, about="minutes since the first run" if by_turns else "run of its side")
     made.y_range.start = 0
     for (name, dots), colour, marker in zip(sides.items(), (BLUE, RED), ("circle", "triangle"), strict=True):
         source = ColumnDataSource(

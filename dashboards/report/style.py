@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from bokeh.models import BasicTickFormatter, BoxZoomTool, HoverTool, PanTool, ResetTool, SaveTool, WheelZoomTool
+from bokeh.models import BasicTickFormatter, BoxZoomTool, CategoricalAxis, HoverTool, PanTool, ResetTool, SaveTool, WheelZoomTool
 from bokeh.plotting import figure
 
 from collectors.contract.untrusted_text import shown
@@ -46,7 +46,9 @@ def plot(title: str, unit: str, height: int, *, log: bool = False, about: str = 
         axis.axis_label_text_font = axis.major_label_text_font = _FONT
         axis.axis_label_text_font_style = "normal"
         axis.major_label_text_font_size = axis.axis_label_text_font_size = "12px"
-    made.yaxis.formatter = BasicTickFormatter(use_scientific=False)
+    for axis in made.yaxis:
+        if not isinstance(axis, CategoricalAxis):
+            axis.formatter = BasicTickFormatter(use_scientific=False)
     made.grid.grid_line_color, made.grid.grid_line_alpha = GREY, 0.25
     made.xgrid.grid_line_color = None
     return made

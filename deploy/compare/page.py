@@ -34,4 +34,4 @@ def _facts(side: Side) -> Iterator[tuple[str, str]]:
     yield "begun", f"{began:%Y-%m-%d %H:%M} UTC"
     yield "runs", f"{len(side.results.runs)} of {len(plan.runs)}" if plan.runs else f"{len(side.results.runs)}"
     yield "versions", side.programs
-    yield "machine", ", ".join(f"{shown(name)} {shown(str(each))}" for name, each in plan.machine.items())
+    yield "machine", side.machine

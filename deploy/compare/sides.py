@@ -12,6 +12,7 @@ from deploy.compare import baselines, plans
 from deploy.errors import Problem
 from deploy.results import folder
 from deploy.results.folder import Folder
+from streaming.wording import size
 
 BASELINE: Final = "baseline:"
 _OF_THE_MACHINE: Final = ("cpu", "cores")
@@ -35,6 +36,15 @@ class Side:
             inside = versions.get(group)
             told |= {name: each for name, each in inside.items() if isinstance(each, str)} if isinstance(inside, dict) else {}
         return ", ".join(f"{shown(name)} {shown(each)}" for name, each in told.items())
+
+    @property
+    def machine(self) -> str:
+        """What it ran on, in words."""
+        told = self.results.plan.machine
+        held = told.get("memory_bytes")
+        memory = size(held) if isinstance(held, int) else ""
+        cores = f"{told['cores']} cores" if isinstance(told.get("cores"), int) else ""
+        return ", ".join(filter(None, (shown(str(told.get("cpu", ""))), cores, memory)))
 
 
 def of(named: str, baselines_folder: Path, calibration: Path | None = None) -> Side:

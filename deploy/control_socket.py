@@ -27,16 +27,26 @@ def listen(path: Path) -> socket.socket:
     return server
 
 
+def connected(path: Path, silent_seconds: float | None = None) -> socket.socket:
+    """Return a connection to who listens there; raises OSError where nobody does."""
+    sock = socket.socket(socket.AF_UNIX)
+    try:
+        sock.settimeout(silent_seconds)
+        with _short(path) as short:
+            sock.connect(short)
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
+
 def ask(path: Path, command: Mapping[str, Any], *, silent_seconds: float) -> dict[str, Any]:
     """Send a command and return its answer. Empty lines before it say that it is still being carried out.
 
     Raises TimeoutError when nothing came for so long, another OSError when nobody listens or it hangs up
     without an answer, and ValueError for an answer that is none.
     """
-    with socket.socket(socket.AF_UNIX) as sock:
-        sock.settimeout(silent_seconds)
-        with _short(path) as short:
-            sock.connect(short)
+    with connected(path, silent_seconds) as sock:
         sock.sendall(json.dumps(command).encode() + b"\n")
         return read_object(_answer(sock))
 

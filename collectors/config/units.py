@@ -20,8 +20,16 @@ _NS: Final = {
     "h": 3_600_000_000_000,
     "d": 86_400_000_000_000,
 }
-_SIZE: Final = re.compile(_NUMBER + r"\s*(B|kB|MB|KiB|MiB)")
-_BYTES: Final = {"B": 1, "kB": 1_000, "MB": 1_000_000, "KiB": 1_024, "MiB": 1_048_576}
+_SIZE: Final = re.compile(_NUMBER + r"\s*(B|kB|MB|GB|KiB|MiB|GiB)")
+_BYTES: Final = {
+    "B": 1,
+    "kB": 1_000,
+    "MB": 1_000_000,
+    "GB": 1_000_000_000,
+    "KiB": 1_024,
+    "MiB": 1_048_576,
+    "GiB": 1_073_741_824,
+}
 _RATE: Final = re.compile(_NUMBER + r"\s*/\s*(s|m|h)")
 _SHARE: Final = re.compile(_NUMBER + r"\s*%")
 

@@ -11,6 +11,7 @@ SUMMARIES: Final = {
     "dashboards": "Put the dashboards and alert rules into a Grafana.",
     "demo": "Watch a whole network started on this machine.",
     "event": "Tell of maintenance, a deployment or a fault made on purpose.",
+    "experiment": "Measure by a plan: runs, faults, and what must hold.",
     "export": "Serve results from Kafka: /metrics and a live page.",
     "fault": "Break a part or a link on purpose, marked and undone.",
     "lab": "Run a network on this machine, to break it and to measure on it.",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-from collections import defaultdict
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -46,6 +44,10 @@ def _write_hdr_log(file: Path, results: PingResults) -> None:
     write_hdr_log(file, results.last_rows())
 
 
+def write_rate_log(file: Path, results: PingResults) -> None:
+    results.rates.write(file)
+
+
 def _write_samples(file: Path, results: PingResults) -> None:
     from deploy.ping import samples  # noqa: PLC0415 -- few want it, and it takes a while to load
 
@@ -69,19 +71,3 @@ def write_hdr_log(file: Path, rows: list[WindowRow]) -> None:
                 longest = latency["max_ns"] / _HDR_UNIT_NS
                 lines.append(f"Tag={tag},{begin:.3f},{length:.3f},{longest:.3f},{latency['hdr']}")
     file.write_text("\n".join(lines) + "\n", encoding="ascii")
-
-
-def write_rate_log(file: Path, results: PingResults) -> None:
-    """Write a line for each second: due and sent from the sender's ledgers, received by time of arrival."""
-    found: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
-    for (_, second), parts in results.ledgers.items():
-        header = parts[0].header
-        found[second][0] += header.due
-        found[second][1] += sum(int(part.ledger.length.sum()) for part in parts if part.ledger is not None)
-        found[second][3] += sum(header.unsent.values())
-    for second, count in results.received_by_second.items():
-        found[second][2] += count
-    with file.open("w", newline="", encoding="utf-8") as out:
-        writer = csv.writer(out)
-        writer.writerow(("second", "due", "sent", "received", "unsent"))
-        writer.writerows((second, *found[second]) for second in sorted(found))

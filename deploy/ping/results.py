@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from collectors.config.paths import Path
 from collectors.contract.record_codec import decode
-from collectors.contract.records import SECOND_NS, Received, Record
+from collectors.contract.records import Received, Record
 from collectors.contract.window_rows import CLASSES, Latency, LiveRow, WindowRow, decode_window
 from collectors.process import wall_clock
 from deploy.ping.figures import Latencies, merged, percentiles_of
+from deploy.ping.rates import Rates
 from streaming.accounting import PathState
 from streaming.histogram import Histogram
 from streaming.histogram import decode as decode_histogram
@@ -33,7 +34,7 @@ class PingResults:
         self.rows: list[WindowRow] = []
         self.samples: list[Record] = []
         self.ledgers: dict[tuple[str, int], list[Record]] = {}  # by stream and second: the highest revision
-        self.received_by_second: Counter[int] = Counter()
+        self.rates: Final = Rates()
         self._ipdv: list[NDArray[np.int64]] = []
         self._values = 0
         self.stood_still_seconds = 0.0  # set by the execution
@@ -48,6 +49,7 @@ class PingResults:
         self.rows += map(decode_window, self._state.apply(record, wall_clock.now_ns()))
         if self._state.rejection is not None:
             raise RuntimeError(f"the accounting refused a record of this probe: {self._state.rejection}")
+        self.rates.take(record)
         header = record.header
         if record.ledger is not None:
             key_of = header.stream, header.second
@@ -58,8 +60,6 @@ class PingResults:
                 known.append(record)  # a second with very many changes of outcome comes in parts
         if record.received is not None and record.received.size:
             self._widen(record.received)
-            seconds, counts = np.unique(record.received.received_ns // SECOND_NS, return_counts=True)
-            self.received_by_second.update(dict(zip(seconds.tolist(), counts.tolist(), strict=True)))
             if self._values < _MOST_VALUES:
                 self._ipdv.append(record.received.ipdv_ns[record.received.has_ipdv].astype(np.int64))
                 self._values += len(self._ipdv[-1])

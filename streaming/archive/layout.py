@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -33,9 +35,23 @@ class Layout:
             [*((name, _TYPES[kind]) for name, (_, kind) in self.columns.items()), ("row", pa.string())]
         )
 
+    def values(self, row: bytes) -> dict[str, Any]:
+        """Return the columns of a row as the accounting encodes it."""
+        found = json.loads(row)
+        columns = {name: _at(found, re.findall(r"\w+", place)) for name, (place, _) in self.columns.items()}
+        return {**columns, "row": row.decode()}
+
     def root(self, archive: str) -> str:
         """Return the folder of these rows in an archive."""
         return f"{archive}/{self.folder}" if self.folder else archive
+
+
+def _at(row: Any, place: list[str]) -> Any:
+    for name in place:
+        if row is None:
+            return None
+        row = row.get(name)
+    return row
 
 
 WINDOWS: Final = Layout(

@@ -6,10 +6,8 @@ Rows may be there twice after that, as the readers know.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
@@ -39,7 +37,6 @@ class ArchiveWriter:
     ) -> None:
         """Raise OSError where nothing can be written there."""
         self._layout, self._schema = layout, layout.schema
-        self._places = {name: re.findall(r"\w+", place) for name, (place, _) in layout.columns.items()}
         self._landing = private_folder(Path(layout.root(str(folder))) / LANDING)
         self._now_seconds = now_seconds
         self._run = os.urandom(4).hex()
@@ -53,9 +50,8 @@ class ArchiveWriter:
         """Add rows as the accounting encodes them; after an OSError it may be called again with the same."""
         by_date: dict[str, list[dict[str, Any]]] = {}
         for data in rows:
-            row = json.loads(data)
-            values = {name: _at(row, place) for name, place in self._places.items()}
-            by_date.setdefault(_date(values[self._layout.time]), []).append(values | {"row": data.decode()})
+            values = self._layout.values(data)
+            by_date.setdefault(_date(values[self._layout.time]), []).append(values)
         for date, found in by_date.items():
             folder = private_folder(self._landing / f"date={date}")
             self._put(folder, _SMALL, iter([pa.Table.from_pylist(found, self._schema)]))
@@ -116,14 +112,6 @@ def _tables(files: list[Path], schema: pa.Schema, done: list[Path]) -> Iterator[
             continue
         yield table
         done.append(file)
-
-
-def _at(row: Any, place: list[str]) -> Any:
-    for name in place:
-        if row is None:
-            return None
-        row = row.get(name)
-    return row
 
 
 def _date(time_ns: int) -> str:

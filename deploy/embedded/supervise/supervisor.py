@@ -78,6 +78,11 @@ class Supervisor:
         """Whether to give up what is waited for: someone asked for the end, or it has begun."""
         return self._is_ending or self._asked_to_stop()
 
+    def give_up_if_asked(self) -> None:
+        """Raise Interrupted where it is to be given up: for who waits for something in small steps."""
+        if self.stopping():
+            raise Interrupted("asked to end")
+
     @property
     def processes(self) -> list[Process]:
         """All processes in the order of their first start, also those that have ended."""

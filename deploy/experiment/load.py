@@ -1,0 +1,105 @@
+"""The seam between a run and what it sends: kinds of loads by name, and what a load has to do.
+
+A load is a process, or several. It may hand on the records of probes, which the run counts as everywhere;
+or it counts by itself, and returns its figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from pydantic import BaseModel
+
+from collectors.config.model import Config
+from deploy.embedded.supervise.supervisor import Supervisor
+
+Json = dict[str, Any]
+Figures = Mapping[str, Mapping[str, Any]]  # by path, and `all`: as deploy/experiment/figures.py makes them
+
+
+@dataclass(frozen=True)
+class Step:
+    """A part of the measured time, with the value of the setting that changes, if one does."""
+
+    value: Any
+    duration_ns: int | None  # None: until all that the load has to send is sent
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a load gets. `take` is given each record of a probe, with its path; from any thread."""
+
+    document: Json  # `load` of the plan, with the levels of this run
+    made: Json  # a config of Inflight: end points and paths
+    config: Config  # the same, read
+    warm_up_ns: int
+    steps: Sequence[Step]  # one after another, the first one's value also in the warm-up
+    supervisor: Supervisor  # starts its processes, and ends them whatever happens
+    folder: Path  # for its own files
+    take: Callable[[bytes, str], None]
+
+
+class Load(Protocol):
+    """One load of one run; its methods are called by one thread, in this order."""
+
+    def start(self) -> None:
+        """Start processes and connect; return when all is ready to send. Raises Problem, or Interrupted."""
+
+    def begin(self) -> int:
+        """Begin to send; return when that was, in ns: the warm-up begins then."""
+
+    def problem(self) -> str | None:
+        """Return why it does not send any more, or None; called about once a second."""
+
+    def progress(self) -> int:
+        """Return a number that rises while anything is sent or received."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether all that was to be sent is sent; never, where time ends it."""
+
+    def stop(self) -> None:
+        """Send no more, wait for what is on its way, and end; all records are handed on then."""
+
+    def figures(self, from_ns: int, to_ns: int) -> Figures | None:
+        """Return what it counted by itself in that time; None where its records are counted."""
+
+    def at_ceiling(self) -> bool:
+        """Return whether a process of its own, and not the network, was what limited it."""
+
+
+class Kind(Protocol):
+    """A kind of load, as a plan names it by `load.kind`."""
+
+    @property
+    def form(self) -> type[BaseModel]:
+        """The form of `load` in a plan."""
+
+    def config(self, base: Json, load: Json, values: Sequence[tuple[Any, int | None]]) -> Json:
+        """Return the config of Inflight for it, made of a network's own.
+
+        `values` are those of `load.rate` in turn, each with its time in ns, where phases change it.
+        """
+
+    def make(self, order: Order) -> Load: ...
+
+
+DEFAULT: Final = "stream"
+
+
+def kinds() -> dict[str, Kind]:
+    """Return all kinds by name."""
+    from deploy.experiment.streams import Streams  # noqa: PLC0415 -- it knows of this module
+
+    return {"stream": Streams()}
+
+
+def kind_of(load: Mapping[str, Any]) -> Kind:
+    """Return the kind of a load; raises ValueError where there is none of that name."""
+    name, known = load.get("kind", DEFAULT), kinds()
+    if name not in known:
+        raise ValueError(f"{name!r} is no kind of load; there are: {', '.join(known)}")
+    return known[name]

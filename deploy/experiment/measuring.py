@@ -1,0 +1,141 @@
+"""What is counted in a run: the accounting of its records, polls of routers and brokers, events, memory."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from prometheus_client import CollectorRegistry
+
+from collectors.config.model import Config
+from collectors.config.paths import default_rules, resolve
+from collectors.contract import record_codec
+from collectors.contract.events import Event
+from collectors.contract.telemetry import Telemetry
+from collectors.contract.topics import BROKER, ROUTER, Topic
+from collectors.contract.window_rows import WindowRow
+from collectors.process.worker import Worker, joined
+from collectors.runner import CollectorRunner
+from deploy.experiment import tables
+from deploy.experiment.windows import Windows
+from deploy.ping.files import write_hdr_log
+from deploy.ping.rates import Rates
+from streaming.accounting import Accountant
+from streaming.archive.layout import WINDOWS
+
+_log: Final = logging.getLogger("inflight.experiment")
+_TIDY_SECONDS: Final = 5.0
+_COLLECTED_SECONDS: Final = 5.0
+_VERSION: Final = "version"
+
+
+class Measuring:
+    """From `with` to its end all that is told is kept; `write` then leaves it in the run's folder."""
+
+    def __init__(self, config: Config, folder: Path, scratch: Path) -> None:
+        self._folder = folder
+        self._paths = resolve(config)
+        fallback = default_rules(config)
+        rules = {name: path.rules for name, path in self._paths.items()}
+        self.window_ns: Final = max((one.window_ns for one in rules.values()), default=fallback.window_ns)
+        self._accountant = Accountant(lambda name: rules.get(name, fallback))
+        self.windows: Final = Windows(scratch / "windows")
+        self._rates = Rates()
+        self._lock = threading.Lock()
+        self._problem: str | None = None
+        self._tables = {
+            ROUTER: tables.of_polls(folder / "router.parquet"),
+            BROKER: tables.of_polls(folder / "broker.parquet"),
+        }
+        self._events: dict[tuple[Any, ...], Event] = {}
+        self.versions: Final[dict[str, str]] = {}  # of routers and brokers, as they tell them
+        self._collectors = CollectorRunner(config, CollectorRegistry(), self._take_poll)
+        self._over = threading.Event()
+        self._tidying = Worker("tidy", self._tidy)
+
+    def start(self) -> None:
+        self._collectors.start()
+        self._tidying.start()
+
+    def take(self, record: bytes, path: str) -> None:
+        """Count a record of a probe."""
+        with self._lock:
+            try:
+                fed = self._accountant.feed(record, time.time_ns(), path)
+                self._rates.take(record_codec.decode(record))
+                for row in fed.rows:
+                    self.windows.add(row)
+            except Exception as error:  # noqa: BLE001 -- whatever it is, no figure can be trusted
+                _log.exception("a record of path %s could not be counted", path)
+                self._problem = self._problem or f"a record of path {path} could not be counted: {error}"
+                return
+            if fed.dead_letter is not None:
+                self._problem = (
+                    self._problem or f"a record of path {path} is refused: {fed.dead_letter.detail}"
+                )
+
+    def take_event(self, event: Event) -> None:
+        """Keep what was done on purpose; the end of an action comes as its event once more."""
+        self._events[event.key] = event
+
+    def problem(self) -> str | None:
+        """Return why the figures cannot be trusted, or None."""
+        return joined(self._problem, self._tidying.problem)
+
+    def lost_share(self) -> float:
+        with self._lock:
+            return self.windows.lost_share
+
+    def rows(self) -> dict[str, list[WindowRow]]:
+        """Return the final windows of each path of the load."""
+        return {name: self.windows.rows(name) for name in self._paths}
+
+    def unbounded(self) -> list[str]:
+        """Return the paths that go as fast as they can."""
+        return [name for name, path in self._paths.items() if path.rate[0].start == 0]
+
+    def close(self) -> None:
+        self._over.set()
+        self._collectors.close(_COLLECTED_SECONDS)
+        self._tidying.join()
+
+    def write(self, steady: Mapping[str, list[WindowRow]]) -> None:
+        """Leave everything in the folder; raises OSError."""
+        for table in self._tables.values():
+            table.close()
+        windows = tables.of_windows(self._folder / "windows.parquet")
+        for name in self.windows.paths:
+            for row in self.windows.encoded(name):
+                windows.add([WINDOWS.values(row)])
+        windows.close()
+        events = tables.of_events(self._folder / "events.parquet")
+        events.add(
+            tables.event_row(event) for _, event in sorted(self._events.items(), key=lambda one: one[0][0])
+        )
+        events.close()
+        for name, rows in steady.items():
+            write_hdr_log(self._folder / f"{_file_name(name)}.hlog", list(rows))
+        self._rates.write(self._folder / "rate.csv")
+        self.windows.close()
+
+    def _take_poll(self, topic: Topic, record: Telemetry) -> None:
+        self._tables[topic].add(tables.poll_rows(record))
+        for row in record.rows if record.target and record.target not in self.versions else ():
+            if isinstance(version := row.get(_VERSION), str) and version:
+                self.versions[record.target] = version
+
+    def _tidy(self) -> None:
+        while not self._over.wait(_TIDY_SECONDS):
+            with self._lock:
+                self._accountant.tidy()
+
+
+def _file_name(path: str) -> str:
+    """Return a path's name as a file can have it."""
+    return (
+        "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in path).lstrip(".") or "_"
+    )

@@ -1,0 +1,75 @@
+"""All runs of an experiment, one after another, each on a network of its own."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from deploy import logs
+from deploy.embedded.supervise.process import Interrupted
+from deploy.embedded.supervise.supervisor import Supervisor
+from deploy.experiment import estimate, verdict, words
+from deploy.experiment.folder import SCRATCH, Folder
+from deploy.experiment.order import Run
+from deploy.experiment.plan import Experiment
+from deploy.experiment.progress import Progress
+from deploy.experiment.run import OneRun
+from deploy.jvm import artifacts
+
+HELD, BROKEN, INTERRUPTED = 0, 1, 130  # exit status; 2 is a Problem's
+Say = Callable[[str], None]
+
+
+class Runner:
+    def __init__(self, experiment: Experiment, folder: Folder, say: Say) -> None:
+        self._experiment, self._folder, self._say = experiment, folder, say
+
+    def run(self, stopping: threading.Event) -> int:
+        """Carry out the runs that are missing; return the exit status. Raises Problem where one cannot be."""
+        experiment, folder = self._experiment, self._folder
+        with folder.alone(), logs.quiet("inflight.embedded", logging.WARNING):
+            missing = folder.missing(experiment.runs)
+            for line in words.takes(experiment, len(missing)):
+                self._say(line)
+            self._say(f"results: {folder.path}")
+            if any(
+                experiment.setup(run.levels).document["network"].get("topology", {}).get("brokers")
+                for run in missing
+            ):
+                artifacts.ensure()
+            seconds = {run.number: estimate.of_run(experiment.setup(run.levels)).seconds for run in missing}
+            progress = Progress(self._say, seconds, len(experiment.runs))
+            for run in missing:
+                progress.begin(run)
+                try:
+                    summary = self._one(run, stopping, progress)
+                except Interrupted:
+                    folder.give_up(run)
+                    self._say(f"interrupted; `inflight experiment resume {folder.path}` goes on")
+                    return INTERRUPTED
+                progress.end()
+                progress.tell(verdict.line(summary))
+            folder.sum_up()
+            for line in verdict.lines(folder.summaries()):
+                self._say(line)
+        return HELD if verdict.all_held(folder.summaries()) else BROKEN
+
+    def _one(self, run: Run, stopping: threading.Event, progress: Progress) -> dict[str, Any]:
+        """Carry out one run, and keep it once it is whole. Its files stay for a look where it fails."""
+        folder = self._folder
+        part = folder.begin(run)
+        scratch = folder.path / SCRATCH
+        about = folder.about()
+        ceiling = (about["ceiling"] or {}).get("messages_per_second")
+        with Supervisor(scratch, stopping=stopping.is_set) as supervisor:
+            one = OneRun(self._experiment, run, part, supervisor, progress.tell, ceiling)
+            summary = one.carry_out()
+        shutil.rmtree(scratch, ignore_errors=True)
+        folder.finish(run, summary)
+        if one.versions.items() - about["versions"].get("parts", {}).items():
+            about["versions"]["parts"] = about["versions"].get("parts", {}) | one.versions
+            folder.note(about)
+        return summary

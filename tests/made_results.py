@@ -49,9 +49,7 @@ def result_folder(
     ]
     planned = [
         {"number": number, "repetition": repetition, "levels": levels}
-        for number, (repetition, levels) in enumerate(
-            itertools.product(range(repetitions), combinations), 1
-        )
+        for number, (repetition, levels) in enumerate(itertools.product(range(repetitions), combinations), 1)
     ]
     (folder / "runs").mkdir(parents=True)
     document = {
@@ -77,7 +75,7 @@ def result_folder(
         "runs": planned,
     }
     (folder / "experiment.json").write_text(json.dumps(experiment))
-    source = random.Random(seed)
+    source = random.Random(seed)  # noqa: S311 -- made-up runs that can be made again
     for run in planned[:only]:
         factor = slower_by
         for name, level in run["levels"].items():
@@ -204,7 +202,13 @@ def write_files(
     lines = ["second,due,sent,received,unsent", *(f"{second},100,100,100,0" for second in seconds)]
     (folder / "rate.csv").write_text("\n".join(lines) + "\n")
     polls = [
-        {"mesh": "mesh", "target": target, "entity": entity, "at_ns": began + second * SECOND, "row": json.dumps(row)}
+        {
+            "mesh": "mesh",
+            "target": target,
+            "entity": entity,
+            "at_ns": began + second * SECOND,
+            "row": json.dumps(row),
+        }
         for second in range(0, len(values) * WINDOW_SECONDS, 5)
         for target, entity, row in (
             ("A", "router", {"router": "A", "resident": 30_000_000 + second * 1_000}),

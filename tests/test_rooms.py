@@ -73,8 +73,8 @@ _MAY_IMPORT = {
     "deploy/lab": "control_socket embedded errors jvm logs signals standin topology",
     "deploy/demo": "actions embedded errors jvm lab signals topology why",
     "deploy/commands": (
-        "actions compare demo errors lab live_check logs marks options parts ping report results signals spark_submit status"
-        " topology trace why"
+        "actions compare demo errors experiment lab live_check logs marks options parts ping report results"
+        " signals spark_submit status topology trace why"
     ),
     "deploy/cli": "commands logs",
     "deploy/__main__": "cli",

@@ -7,9 +7,9 @@ from typing import Final
 
 from collectors.contract.untrusted_text import shown
 from dashboards.report import factorial
-from dashboards.report.cells import LOST, P50, P99, RATE, Cell, Column, cells
+from dashboards.report.cells import LOST, P50, P99, RATE, Cell, Column, cells, last_word, written
 from dashboards.report.model import Results, Run
-from streaming.wording import rate, seconds, share
+from streaming.wording import seconds, share
 
 _NAMED: Final = 4  # demands that did not hold, in the sentence
 
@@ -18,7 +18,7 @@ def answer(results: Results) -> str:
     """Return the answer to what the plan asked."""
     if not results.runs:
         return "Nothing can be said yet: no run is finished."
-    said = [*_interval(results), *_held(results.runs), *factorial.answer(factorial.analysed(results)[0])]
+    said = [*_capacity(results), *_held(results.runs), *factorial.answer(factorial.analysed(results)[0])]
     if not said:
         said = list(_figures(results))
     said += _ceiling(results.runs)
@@ -27,7 +27,9 @@ def answer(results: Results) -> str:
 
 def figures(results: Results) -> str:
     """Return the most telling figures in a sentence, where the answer does not have them."""
-    if not results.runs or answer(results) == _sentence("; ".join([*_figures(results), *_ceiling(results.runs)])):
+    if not results.runs or answer(results) == _sentence(
+        "; ".join([*_figures(results), *_ceiling(results.runs)])
+    ):
         return ""
     return _sentence("; ".join(_figures(results)))
 
@@ -53,21 +55,14 @@ def remarks(results: Results) -> Iterator[str]:
     yield from map(shown, results.remarks)
 
 
-def _interval(results: Results) -> Iterator[str]:
-    found = results.interval
-    if found is None:
-        return
-    if found.passed_per_second is None and found.failed_per_second is None:
-        yield "the search found no rate that passed, and none that failed"
-    elif found.failed_per_second is None:
-        yield f"{rate(found.passed_per_second)} passed, the most that was asked: the capacity is above it"
-    elif found.passed_per_second is None:
-        yield f"{rate(found.failed_per_second)} failed, the least that was asked: the capacity is below it"
-    else:
-        yield (
-            f"the capacity is between {rate(found.passed_per_second)}, which passed,"
-            f" and {rate(found.failed_per_second)}, which failed"
-        )
+def _capacity(results: Results) -> Iterator[str]:
+    """Yield the interval that a search found; of several the first ones, with their levels."""
+    searched = [run for run in results.runs if run.search is not None]
+    for run in searched[:_NAMED]:
+        levels = ", ".join(f"{last_word(name)} {written(level)}" for name, level in run.levels.items())
+        yield f"capacity{f' with {levels}' if levels else ''}: {shown(run.search.says) if run.search else ''}"
+    if len(searched) > _NAMED:
+        yield f"and of {_count(len(searched) - _NAMED, 'search')} more"
 
 
 def _held(runs: Sequence[Run]) -> Iterator[str]:
@@ -80,7 +75,8 @@ def _held(runs: Sequence[Run]) -> Iterator[str]:
     for must, count in list(failed.items())[:_NAMED]:
         runs_of = len(asked[must])
         where = "in its one run" if runs_of == 1 else f"in {count} of {runs_of} runs"
-        yield f"{must} did not hold {where if count < runs_of or runs_of == 1 else f'in any of {runs_of} runs'}"
+        where = f"in any of {runs_of} runs" if 1 < runs_of == count else where
+        yield f"{must} did not hold {where}"
     if len(failed) > _NAMED:
         yield f"nor did {len(failed) - _NAMED} others"
     if kept:
@@ -99,7 +95,9 @@ def _figures(results: Results) -> Iterator[str]:
             yield said
     if not lost:
         bound = _loss_bound(results)
-        yield f"nothing was lost of {sent:,} messages" + (f" (with 95 % confidence less than {bound})" if bound else "")
+        yield f"nothing was lost of {sent:,} messages" + (
+            f" (with 95 % confidence less than {bound})" if bound else ""
+        )
     else:
         yield _range(found, LOST) or f"{lost:,} of {sent:,} messages were lost"
 
@@ -149,4 +147,4 @@ def _listed(words: Sequence[str]) -> str:
 
 
 def _count(number: int, word: str) -> str:
-    return f"{number:,} {word}{'s' * (number != 1)}"
+    return f"{number:,} {word}{('es' if word.endswith('ch') else 's') * (number != 1)}"

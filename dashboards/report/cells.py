@@ -75,7 +75,9 @@ def cells(results: Results) -> list[Cell]:
     """Return all cells, levels in the order of the plan."""
     found: dict[tuple[tuple[str, str], ...], list[Run]] = {}
     for run in results.runs:
-        found.setdefault(tuple(sorted((name, _key(level)) for name, level in run.levels.items())), []).append(run)
+        found.setdefault(tuple(sorted((name, _key(level)) for name, level in run.levels.items())), []).append(
+            run
+        )
     order = {
         name: {_key(level): place for place, level in enumerate(levels)}
         for name, levels in results.factors.items()

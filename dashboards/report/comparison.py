@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from html import escape
 from typing import Any, Final
 
 from bokeh.layouts import row
@@ -13,30 +13,24 @@ from dashboards.report import markup
 from dashboards.report.cells import LOST, P50, P99, RATE, Column
 from dashboards.report.figure_words import COLUMNS, cells
 from dashboards.report.markup import With
-from dashboards.report.model import Run
+from dashboards.report.model import Compared, Run
 from dashboards.report.page import Page
 from dashboards.report.style import BLUE, GREEN, GREY, RED, hover, name_lines, plot
-from streaming.analysis.figures import FIGURES
-from streaming.analysis.verdicts import FigureVerdict, Verdict
+from streaming.analysis.verdicts import FigureVerdict
 
 _KINDS: Final = {"better": "good", "same": "good", "worse": "bad", "unclear": "unsure"}
-_RATIOS: Final = {figure.name: figure.ratio for figure in FIGURES}
-_LEGEND: Final = (
-    "The repetition is the unit: a dot is one of them. Same: the 90 % interval of B less A lies within the margin."
-    " Worse or better: a permutation test over the repetitions, corrected for the number of figures (Holm), finds a"
-    " difference, and it is not the same. Else unclear. A and B of latencies and rates are geometric means of the"
-    " repetitions, and differences shares of A; of loss they are means, and points of the share lost."
+_LOOKS: Final = (
+    ("same", GREEN, "square"),
+    ("better", BLUE, "circle"),
+    ("worse", RED, "triangle"),
+    ("unclear", GREY, "diamond"),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """A combination of levels: its verdict, and the runs of both sides."""
-
-    name: str
-    verdict: Verdict
-    a: Sequence[Run]
-    b: Sequence[Run]
+_LEGEND: Final = (
+    "The repetition is the unit: a dot is one of them. Same: the 90 % interval of B less A lies within the"
+    " margin. Worse or better: a permutation test over the repetitions, corrected for the number of figures"
+    " (Holm), finds a difference, and it is not the same. Else unclear. A and B of latencies and rates are"
+    " geometric means of the repetitions, differences shares of A; of loss they are means, and points (pt)."
+)
 
 
 def html(
@@ -48,14 +42,15 @@ def html(
     """Return the whole file; `sides` has what is said of A and of B."""
     page = Page()
     word, _, rest = why.partition(": ")
+    kind = _KINDS.get(word, "")
     parts = [
         markup.paragraph("comparison of A and B", "kind"),
-        f'<h1><span class="{_KINDS.get(word, "")}">{markup.escape(word.capitalize())}</span>: {markup.escape(rest)}.</h1>',
+        f'<h1><span class="{kind}">{escape(word.capitalize())}</span>: {escape(rest)}.</h1>',
         *(_one(page, each) for each in compared),
         markup.section("To know when reading", markup.items(remarks)),
         markup.section(
             "What was compared",
-            *(f"<h3>{markup.escape(name)}</h3>{markup.facts(facts)}" for name, facts in sides.items()),
+            *(f"<h3>{escape(name)}</h3>{markup.facts(facts)}" for name, facts in sides.items()),
         ),
         markup.paragraph(_LEGEND, "legend"),
     ]
@@ -87,8 +82,7 @@ def _distances(figures: Sequence[FigureVerdict]) -> Any:
     made = plot("B less A, in margins", "", 90 + 40 * len(known), y_range=FactorRange(*reversed(names)))
     made.add_layout(BoxAnnotation(left=-1, right=1, fill_color=GREEN, fill_alpha=0.15, line_color=None))
     made.add_layout(Span(location=0, dimension="height", line_color=GREY))
-    for word, colour, marker in (("same", GREEN, "square"), ("better", BLUE, "circle"), ("worse", RED, "triangle"),
-                                 ("unclear", GREY, "diamond")):  # fmt: skip
+    for word, colour, marker in _LOOKS:
         of_word = [figure for figure in known if figure.word == word]
         if not of_word:
             continue
@@ -116,7 +110,12 @@ def _distances(figures: Sequence[FigureVerdict]) -> Any:
 def _repetitions(each: Compared) -> Any:
     plots = [
         made
-        for column, unit, divisor in ((P50, "ms", 1e6), (P99, "ms", 1e6), (RATE, "msg/s", 1), (LOST, "%", 0.01))
+        for column, unit, divisor in (
+            (P50, "ms", 1e6),
+            (P99, "ms", 1e6),
+            (RATE, "msg/s", 1),
+            (LOST, "%", 0.01),
+        )
         if (made := _in_time(each, column, unit, divisor)) is not None
     ]
     return row(*plots, sizing_mode="stretch_width") if plots else None
@@ -139,7 +138,9 @@ def _in_time(each: Compared, column: Column, unit: str, divisor: float) -> Any:
     }
     if not any(value for dots in sides.values() for _, value, _ in dots):
         return None
-    made = plot(column.name, unit, 220, about="minutes since the first run" if by_turns else "run of its side")
+    made = plot(
+        column.name, unit, 220, about="minutes since the first run" if by_turns else "run of its side"
+    )
     made.y_range.start = 0
     for (name, dots), colour, marker in zip(sides.items(), (BLUE, RED), ("circle", "triangle"), strict=True):
         source = ColumnDataSource(

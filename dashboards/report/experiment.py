@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from html import escape
 from typing import Any
 
 from collectors.contract.untrusted_text import shown
@@ -16,10 +17,10 @@ from dashboards.report.page import Page
 from streaming.wording import rate, size
 
 _LEGEND = (
-    "All figures are of the steady phase; warm-up and what follows the phase are shaded grey in the plots, and what"
-    " was done to the network red. A row of levels has the median of its repetitions, and below it the least and the"
-    " most. lost: of the messages that were received, refused or lost. Latencies are of response: from when a message"
-    " was due. Plots keep the peaks of what they leave out; the files of each run have all of it."
+    "All figures are of the steady phase. In the plots warm-up and what follows the phase are grey, what"
+    " was done to the network red. A row of levels has the median of its repetitions, below it the least and"
+    " the most. lost: of those received, refused or lost. Latencies are of response, from when"
+    " a message was due. Plots keep the peaks of what they leave out; the files of each run have all of it."
 )
 
 
@@ -31,7 +32,7 @@ def html(results: Results) -> str:
     parts = [
         markup.paragraph(f"experiment · {name} · {_when(results.plan.began_ns)}", "kind"),
         markup.paragraph(f"Asked: {shown(results.plan.says)}" if results.plan.says else "", "asked"),
-        f"<h1>{markup.escape(answer(results))}</h1>",
+        f"<h1>{escape(answer(results))}</h1>",
         markup.paragraph(figures(results)),
         markup.facts(_facts(results)),
         markup.section("To know when reading", markup.items(remarks(results))),
@@ -48,7 +49,8 @@ def _sections(page: Page, results: Results, found: list[Cell]) -> Iterator[str]:
         _factors(results),
         tables.by_cell(found),
         page.plot(
-            pictures.by_cell(found), "A dot is a run, a dash the median; numbers are the rows of the table above."
+            pictures.by_cell(found),
+            "A dot is a run, a dash the median; numbers are the rows of the table above.",
         ),
     )
     yield factorial.section(page, results)
@@ -62,7 +64,9 @@ def _sections(page: Page, results: Results, found: list[Cell]) -> Iterator[str]:
     yield markup.section(
         "Runs over time",
         *runs,
-        markup.paragraph(f"{hidden} more are not drawn: their files have all of it." if runs and hidden else ""),
+        markup.paragraph(
+            f"{hidden} more are not drawn: their files have all of it." if runs and hidden else ""
+        ),
     )
     factors = list(dict.fromkeys(name for run in results.runs for name in run.levels))
     yield markup.section("Every run", tables.every_run(results.runs, factors))
@@ -72,8 +76,8 @@ def _run(page: Page, run: Run, drawn: Any, *, first: bool) -> str:
     levels = ", ".join(f"{shown(name)} = {written(level)}" for name, level in run.levels.items())
     title = f"run {run.number}" + (f": {levels}" if levels else "") + f" (repetition {run.repetition + 1})"
     return (
-        f"<details{' open' if first else ''}><summary>{markup.escape(title)}</summary>\n"
-        f"{page.plot(drawn)}{tables.steps(run)}{tables.actions(run)}{tables.paths(run)}</details>"
+        f"<details{' open' if first else ''}><summary>{escape(title)}</summary>\n"
+        f"{page.plot(drawn)}{tables.trials(run)}{tables.steps(run)}{tables.actions(run)}{tables.paths(run)}</details>"
     )
 
 
@@ -84,7 +88,10 @@ def _factors(results: Results) -> str:
 
 def _facts(results: Results) -> Iterator[tuple[str, str]]:
     planned = len(results.plan.runs)
-    yield "runs", f"{len(results.runs)} of {planned}, {took(results)} in all" if planned else f"{len(results.runs)}"
+    yield (
+        "runs",
+        f"{len(results.runs)} of {planned}, {took(results)} in all" if planned else f"{len(results.runs)}",
+    )
     ceiling = results.plan.ceiling
     if ceiling:
         yield "the generator's ceiling", rate(ceiling.get("messages_per_second"))
@@ -96,7 +103,7 @@ def _repeat(results: Results) -> str:
         _said(name, each)
         for told in (results.plan.versions, results.plan.machine)
         for name, value in told.items()
-        for name, each in (value.items() if isinstance(value, dict) else [(name, value)])  # noqa: B020 -- programs by their names
+        for name, each in (value.items() if isinstance(value, dict) else [(name, value)])
         if each is not None
     ]
     return "\n".join(
@@ -117,7 +124,9 @@ def _repeat(results: Results) -> str:
 def _said(name: str, value: object) -> tuple[str, str]:
     if name.endswith("_bytes") and isinstance(value, int | float):
         return shown(name.removesuffix("_bytes")), size(value)
-    return shown(name), shown(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
+    return shown(name), shown(
+        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    )
 
 
 def _when(at_ns: int) -> str:

@@ -1,8 +1,9 @@
-"""The factorial table of an experiment: what each factor changes, and the plots that tell whether to believe it."""
+"""The factorial table: what each factor changes, and the plots that tell whether to believe it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from html import escape
 from typing import Any, Final, NamedTuple
 
 from bokeh.layouts import row
@@ -23,14 +24,14 @@ _MEAN: Final = Column("mean", lambda figures: figures.mean_ns, P50.written)
 # Figure, its unit in the table, how many of it are one of them.
 _ANALYSED: Final = ((_MEAN, "ms", 1e6), (P50, "ms", 1e6), (P99, "ms", 1e6), (RATE, "msg/s", 1.0))
 _LEGEND: Final = (
-    "A coefficient is half of what a figure changes from a factor's first level to its second; its interval holds the"
-    " true one with 95 % confidence. An interval that holds 0 is within noise: nothing is explained by it. The share is"
-    " of all variation between runs. Residuals should lie about 0 without a pattern: a funnel or a slope says that the"
-    " model does not fit, and that ratios would be better told than differences."
+    "A coefficient is half of what a figure changes from a factor's first level to its second; its interval"
+    " holds the true one with 95 % confidence. An interval that holds 0 is within noise: it explains nothing."
+    " The share is of all variation between runs. Residuals should lie about 0 with no pattern: a funnel or a"
+    " slope says that the model does not fit, and that ratios would be better told than differences."
 )
 _ONE: Final = (
-    "With one repetition nothing tells the noise, so there are no intervals. In the half-normal plot effects that are"
-    " noise lie on a line through 0; those far above it may be real. Repeat the experiment to know."
+    "With one repetition nothing tells the noise, so there are no intervals. In the half-normal plot effects"
+    " that are noise lie on a line through 0; those far above it may be real. Repeat the experiment to know."
 )
 
 
@@ -55,9 +56,7 @@ def analysed(results: Results) -> tuple[list[Table], str]:
             values = [None if run.all is None else column.value(run.all) for run in runs]
             known = [value / divisor for value in values if value is not None]
             if len(known) == len(values) and len(set(known)) > 1:
-                found.append(
-                    Table(column, unit, analyse(levels, known, [run.repetition for run in runs]))
-                )
+                found.append(Table(column, unit, analyse(levels, known, [run.repetition for run in runs])))
     except DesignError as error:
         return [], f"There is no table of effects: {error}."
     return found, ""
@@ -115,14 +114,18 @@ def _of_figure(page: Page, table: Table) -> str:
     rest += [("errors", "", "", f"{found.share_errors:.1%}", "")] if found.repetitions > 1 else []
     rows: list[Sequence[markup.Cell]] = [*(_row(effect) for effect in ordered), *rest]
     return (
-        f"<h3>{markup.escape(table.column.name)}</h3>\n{markup.paragraph(mean)}"
+        f"<h3>{escape(table.column.name)}</h3>\n{markup.paragraph(mean)}"
         f"{markup.table(names, rows, 'words')}{page.plot(_plots(table))}"
     )
 
 
 def _row(effect: Effect) -> Sequence[markup.Cell]:
     interval = "–" if effect.low is None else f"{effect.low:+.3g} to {effect.high:+.3g}"
-    said = {True: With("explains", kind="good"), False: With("within noise", kind="unsure"), None: With("not known")}
+    said = {
+        True: With("explains", kind="good"),
+        False: With("within noise", kind="unsure"),
+        None: With("not known"),
+    }
     return (
         _name(effect),
         f"{effect.coefficient:+.4g}",
@@ -139,7 +142,9 @@ def _name(effect: Effect) -> str:
 def _plots(table: Table) -> Any:
     found = table.found
     return row(
-        *([_residuals(table)] if found.repetitions > 1 else []), _half_normal(table), sizing_mode="stretch_width"
+        *([_residuals(table)] if found.repetitions > 1 else []),
+        _half_normal(table),
+        sizing_mode="stretch_width",
     )
 
 
@@ -148,7 +153,12 @@ def _residuals(table: Table) -> Any:
     made = plot("residuals", table.unit, 240, about=f"predicted, {table.unit}")
     made.add_layout(Span(location=0, dimension="width", line_color=GREY, line_width=1))
     made.scatter(
-        list(found.predicted), list(found.residuals), size=7, fill_color=BLUE, fill_alpha=0.55, line_color=BLUE
+        list(found.predicted),
+        list(found.residuals),
+        size=7,
+        fill_color=BLUE,
+        fill_alpha=0.55,
+        line_color=BLUE,
     )
     hover(made, [("residual", "@y{0.[000]}"), ("predicted", "@x{0.[000]}")])
     return made
@@ -158,7 +168,9 @@ def _half_normal(table: Table) -> Any:
     points = table.found.half_normal()
     significant = {effect.name: effect.significant for effect in table.found.effects}
     name = {effect.name: _name(effect) for effect in table.found.effects}
-    made = plot("half-normal plot of effects", f"|coefficient|, {table.unit}", 240, about="quantile of noise alone")
+    made = plot(
+        "half-normal plot of effects", f"|coefficient|, {table.unit}", 240, about="quantile of noise alone"
+    )
     for word, chosen, marker, colour in (
         ("explains", True, "circle", RED),
         ("within noise", False, "square", BLUE),

@@ -16,7 +16,9 @@ _LEAST_P: Final = 0.001
 
 def cells(figure: FigureVerdict) -> Sequence[str]:
     """Return the texts of `COLUMNS`."""
-    interval = UNKNOWN if figure.low is None else f"{_change(figure, figure.low)} to {_change(figure, figure.high)}"
+    interval = (
+        UNKNOWN if figure.low is None else f"{_change(figure, figure.low)} to {_change(figure, figure.high)}"
+    )
     return (
         figure.name,
         _value(figure, figure.a),

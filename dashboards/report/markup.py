@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape as escape
+from html import escape
 from typing import NamedTuple, TypeAlias
 
 from collectors.contract.untrusted_text import shown

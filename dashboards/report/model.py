@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
+from streaming.analysis.verdicts import Verdict
+
 FORMAT: Final = 1
 MOST_RUNS: Final = 10_000
 _MOST_NAMES: Final = 10_000
@@ -91,6 +93,25 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Tried:
+    """A trial of a search."""
+
+    asked_per_second: Number
+    word: Name
+    why: Text = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Where a search found the capacity to be: the highest rate that passed, the lowest that failed."""
+
+    says: Text
+    low_per_second: Number | None = None
+    high_per_second: Number | None = None
+    tried: Annotated[Sequence[Tried], Field(max_length=1_000)] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """One run of the plan, with the levels that its factors had."""
 
@@ -110,6 +131,7 @@ class Run:
     )
     held: Annotated[Sequence[Held], Field(max_length=1_000)] = ()
     steps: Annotated[Sequence[Step], Field(max_length=1_000)] = ()
+    search: Search | None = None
 
     @property
     def all(self) -> Figures | None:
@@ -161,16 +183,6 @@ class Timeline:
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
-    """What a search found: the highest rate that passed, the lowest that failed, and each trial."""
-
-    passed_per_second: float | None
-    failed_per_second: float | None
-    why: str = ""
-    trials: Sequence[Mapping[str, Any]] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Results:
     """A whole result folder."""
 
@@ -179,11 +191,22 @@ class Results:
     timelines: Mapping[int, Timeline]  # by the run's number
     plan_text: str
     command: str  # that repeats it
-    factors: Mapping[str, Sequence[Level]] = field(default_factory=dict)  # as the plan has them, levels in order
+    factors: Mapping[str, Sequence[Level]] = field(
+        default_factory=dict
+    )  # as the plan has them, levels in order
     remarks: Sequence[str] = ()
-    interval: Interval | None = None
 
     @property
     def missing(self) -> Sequence[Planned]:
         done = {run.number for run in self.runs}
         return [planned for planned in self.plan.runs if planned.number not in done]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A combination of levels: its verdict, and the runs of both sides."""
+
+    name: str
+    verdict: Verdict
+    a: Sequence[Run]
+    b: Sequence[Run]

@@ -1,4 +1,4 @@
-"""A run over time: latency, rate, loss, queues and memory, below each other, with what was done to the network."""
+"""A run over time: latency, rate, loss, queues and memory, with what was done to the network."""
 
 from __future__ import annotations
 
@@ -118,14 +118,20 @@ def _mark(made: Any, run: Run, end: float, *, named: bool) -> None:
         if from_ns is not None and to_ns is not None and second(to_ns) > second(from_ns):
             made.add_layout(
                 BoxAnnotation(
-                    left=second(from_ns), right=second(to_ns), fill_color=GREY, fill_alpha=0.14, line_color=None
+                    left=second(from_ns),
+                    right=second(to_ns),
+                    fill_color=GREY,
+                    fill_alpha=0.14,
+                    line_color=None,
                 )
             )
     for action in run.actions[:_MOST_BANDS]:
         left = second(action.began_ns)
         right = max(end if action.ended_ns is None else second(action.ended_ns), left + end / 1_000)
         made.add_layout(
-            BoxAnnotation(left=left, right=right, fill_color=RED, fill_alpha=0.2, line_color=RED, line_alpha=0.6)
+            BoxAnnotation(
+                left=left, right=right, fill_color=RED, fill_alpha=0.2, line_color=RED, line_alpha=0.6
+            )
         )
         if named:
             made.add_layout(

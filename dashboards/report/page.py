@@ -67,7 +67,9 @@ def _own(name: str) -> str:
 def _bokeh() -> list[str]:
     """Return Bokeh's script, without what only widgets, tables and formulas need."""
     return [
-        script for script in Resources(mode="inline", components=["bokeh"], log_level="error").js_raw if script.strip()
+        script
+        for script in Resources(mode="inline", components=["bokeh"], log_level="error").js_raw
+        if script.strip()
     ]
 
 

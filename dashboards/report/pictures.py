@@ -18,9 +18,12 @@ _LATENCIES: Final = ((P50, BLUE), (P99, RED))
 
 def by_cell(found: Sequence[Cell]) -> Any:
     """Return the runs' latency, rate and loss by cell, or None where that would be no picture."""
-    if not 1 < sum(len(cell.runs) for cell in found) or len(found) > MOST_CELLS:
+    if sum(len(cell.runs) for cell in found) <= 1 or len(found) > MOST_CELLS:
         return None
-    names = [f"{number}. {plain(cell.name)}" if len(found) > 1 else "all runs" for number, cell in enumerate(found, 1)]
+    names = [
+        f"{number}. {plain(cell.name)}" if len(found) > 1 else "all runs"
+        for number, cell in enumerate(found, 1)
+    ]
     plots = [
         made
         for title, unit, drawn, divisor in (
@@ -63,7 +66,11 @@ def _dots(
     for column, colour in drawn:
         of_column = values[column.name]
         source = ColumnDataSource(
-            {"x": [x for x, _, _ in of_column], "y": [y for _, y, _ in of_column], "run": [n for *_, n in of_column]}
+            {
+                "x": [x for x, _, _ in of_column],
+                "y": [y for _, y, _ in of_column],
+                "run": [n for *_, n in of_column],
+            }
         )
         dots.append(
             made.scatter(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -19,7 +20,7 @@ def thinned(line: Line, most: int) -> Line:
     stretches = max(most, _LEAST_POINTS) // 2 - 1
     edges = np.linspace(1, count - 1, stretches + 1).astype(int)
     kept = {0, count - 1}
-    for begin, end in zip(edges[:-1], edges[1:], strict=True):
+    for begin, end in pairwise(edges):
         values = line.values[begin:end]
         if not len(values):
             continue

@@ -1,15 +1,24 @@
-"""How plots look: colours that the colour-blind tell apart, on white, on the dark page and on paper alike."""
+"""How plots look: colours that the colour-blind tell apart, on white, on a dark page and on paper."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from bokeh.models import BasicTickFormatter, BoxZoomTool, CategoricalAxis, HoverTool, PanTool, ResetTool, SaveTool, WheelZoomTool
+from bokeh.models import (
+    BasicTickFormatter,
+    BoxZoomTool,
+    CategoricalAxis,
+    HoverTool,
+    PanTool,
+    ResetTool,
+    SaveTool,
+    WheelZoomTool,
+)
 from bokeh.plotting import figure
 
 from collectors.contract.untrusted_text import shown
 
-# Okabe and Ito's, shaded so that each stands out by 3 : 1 from white and from the dark page: one plot does for
+# Okabe and Ito's, shaded so that each stands out by 3 : 1 from white and from a dark page: one plot does for
 # both. What a line is never stands in its colour alone: it has a name.
 BLUE, RED, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#BC6C99", "#B8860B", "#3F95C6"
 COLOURS: Final = (BLUE, RED, GREEN, PURPLE, ORANGE, SKY)
@@ -25,7 +34,7 @@ def plot(title: str, unit: str, height: int, *, log: bool = False, about: str = 
         title=title,
         height=height,
         sizing_mode="stretch_width",
-        y_axis_type="log" if log else "linear",
+        y_axis_type="log" if log else "auto",
         y_axis_label=unit,
         x_axis_label=about,
         tools=[],
@@ -71,7 +80,7 @@ def name_lines(made: Any) -> None:
 
 
 def plain(name: str) -> str:
-    """Return a name as plots write it: shortened, and never read as a formula, which Bokeh would load a program for."""
+    """Return a name as plots write it: short, and never a formula, for which Bokeh would load a program."""
     text = shown(name)
     text = text if len(text) <= _NAME_LETTERS else text[: _NAME_LETTERS - 1] + "…"
     return text.replace("$", "＄").replace("\\", "＼")

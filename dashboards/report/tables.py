@@ -23,7 +23,7 @@ def by_cell(found: Sequence[Cell]) -> str:
     names = ["levels", "runs", *(column.name for column in COLUMNS), *(f"memory of {part}" for part in parts)]
     if any(run.held for cell in found for run in cell.runs):
         names.append("held")
-    rows = [
+    rows: list[list[markup.Cell]] = [
         [
             cell.name or "all runs",
             f"{len(cell.runs)}",
@@ -62,7 +62,9 @@ def _memory(cell: Cell, part: str) -> With:
     found = spread([run.memory.get(part, {}).get("resident_bytes_max") for run in cell.runs])
     if found is None:
         return With(UNKNOWN)
-    return With(size(found.median), "" if found.least == found.most else f"{size(found.least)} – {size(found.most)}")
+    return With(
+        size(found.median), "" if found.least == found.most else f"{size(found.least)} – {size(found.most)}"
+    )
 
 
 def _demands(runs: Sequence[Run]) -> With:
@@ -74,7 +76,18 @@ def _demands(runs: Sequence[Run]) -> With:
 
 def every_run(runs: Sequence[Run], factors: Sequence[str]) -> str:
     """Return a row for each run, in the order in which they were done."""
-    names = ["run", "repetition", *map(last_word, factors), "asked", "rate", *_COUNTS, "p50", "p99", "max", "remarks"]
+    names = [
+        "run",
+        "repetition",
+        *map(last_word, factors),
+        "asked",
+        "rate",
+        *_COUNTS,
+        "p50",
+        "p99",
+        "max",
+        "remarks",
+    ]
     rows = [
         [
             f"{run.number}",
@@ -142,12 +155,34 @@ def paths(run: Run) -> str:
 
 def steps(run: Run) -> str:
     """Return a row for each value of a setting that changed while the run went on."""
-    rows = [
-        [written(step.value), f"{(step.from_ns - run.began_ns) / 1e9:.0f} s", *_figures(step.figures.get("all"))]
+    rows: list[list[markup.Cell]] = [
+        [
+            written(step.value),
+            f"{(step.from_ns - run.began_ns) / 1e9:.0f} s",
+            *_figures(step.figures.get("all")),
+        ]
         for step in run.steps
     ]
     names = ["step", "from", "asked", "rate", *_COUNTS, "p50", "p99", "max"]
     return markup.table(names, rows) if rows else ""
+
+
+def trials(run: Run) -> str:
+    """Return a row for each trial of a search, in the order of time."""
+    if run.search is None:
+        return ""
+    kinds = {"passed": "good", "failed": "bad"}
+    rows = [
+        [
+            rate(one.asked_per_second),
+            With(shown(one.word), kind=kinds.get(one.word, "unsure")),
+            shown(one.why),
+        ]
+        for one in run.search.tried
+    ]
+    return markup.paragraph(shown(run.search.says)) + (
+        markup.table(("asked", "trial", "why"), rows, "words") if rows else ""
+    )
 
 
 def actions(run: Run) -> str:

@@ -24,9 +24,7 @@ def command() -> None:
 @command.command()
 @click.argument("name")
 @click.argument("folder", type=_FOLDER)
-@click.option(
-    "--calibration", type=_FOLDER, help="Results of the calibration load that was run beside them."
-)
+@click.option("--calibration", type=_FOLDER, help="Results of the calibration load that was run beside them.")
 @click.option("--replace", "anew", is_flag=True, help="In place of a baseline of that name.")
 @_baselines
 def save(name: str, folder: Path, calibration: Path | None, baselines: Path, *, anew: bool) -> None:
@@ -53,9 +51,10 @@ def save(name: str, folder: Path, calibration: Path | None, baselines: Path, *, 
 @command.command("list")
 @_baselines
 def list_(baselines: Path) -> None:
-    """Show the baselines that there are: when they were measured, how many runs, with a calibration or not."""
+    """Show the baselines: when they were measured, how many runs, and whether with a calibration."""
     from datetime import UTC, datetime  # noqa: PLC0415 -- as above
 
+    from collectors.contract.untrusted_text import shown  # noqa: PLC0415 -- the same
     from deploy.compare import baselines as kept  # noqa: PLC0415 -- the same
 
     found = list(kept.all_of(baselines))
@@ -67,8 +66,7 @@ def list_(baselines: Path) -> None:
         began = datetime.fromtimestamp(plan.began_ns // 1_000_000_000, UTC)
         calibrated = "calibrated" if each.calibrated else "no calibration"
         count = len(each.results.runs)
-        click.echo(
-            f"{each.name}  {began:%Y-%m-%d %H:%M} UTC  {plan.plan}, {count} run{'s' * (count != 1)}, {calibrated}"
-        )
+        about = f"{shown(plan.plan)}, {count} run{'s' * (count != 1)}, {calibrated}"
+        click.echo(f"{each.name}  {began:%Y-%m-%d %H:%M} UTC  {about}")
     if not found:
         click.echo(f"no baseline in {baselines}: `inflight baseline save NAME FOLDER` keeps one")

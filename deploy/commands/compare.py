@@ -15,9 +15,7 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 @click.command()
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
-@click.option(
-    "--calibration", type=_FOLDER, help="Results of the calibration load that was run beside B."
-)
+@click.option("--calibration", type=_FOLDER, help="Results of the calibration load that was run beside B.")
 @click.option(
     "--baselines",
     type=_FOLDER,
@@ -40,11 +38,11 @@ def command(
 ) -> None:
     """Tell whether B is the same as A, better or worse, or that it is unclear, and what would decide it.
 
-    A and B are result folders of `inflight experiment run`, or `baseline:NAME`. Both are of the same plan: only
-    its name, how often it is repeated, its bounds and the routers' program may differ.
+    A and B are result folders of `inflight experiment run`, or `baseline:NAME`. Both are of the same plan:
+    only its name, how often it is repeated, its bounds and the routers' program may differ.
 
-    A baseline was measured at another time, when the machine may have been faster or slower: it counts only if
-    a calibration load, run beside each side, was as fast both times.
+    A baseline was measured at another time, when the machine may have been faster or slower: it counts only
+    if a calibration load, run beside each side, was as fast both times.
 
     Example: inflight compare baseline:main results/pr-17 --calibration results/calibration --markdown
 
@@ -57,7 +55,9 @@ def command(
         raise Problem("--markdown and --json are one instead of the other")
     found = judged.compare(sides.of(a, baselines), sides.of(b, baselines, calibration))
     if page is not None:
-        _write(page, found)
+        from deploy.compare.page import write  # noqa: PLC0415 -- the same
+
+        write(page, found)
     if as_json:
         click.echo(json.dumps(found.as_json(), ensure_ascii=False))
     elif as_markdown:
@@ -69,15 +69,3 @@ def command(
 
         click.echo(text(found), nl=False)
     click.get_current_context().exit(found.exit_status)
-
-
-def _write(page: Path, found: object) -> None:
-    from deploy.compare.judged import Comparison  # noqa: PLC0415 -- as above
-    from deploy.compare.page import html  # noqa: PLC0415 -- the same
-
-    if not isinstance(found, Comparison):
-        raise TypeError(found)
-    try:
-        page.write_text(html(found), encoding="utf-8")
-    except OSError as error:
-        raise Problem(f"{page} cannot be written: {error.strerror}") from None

@@ -103,6 +103,26 @@ def resume(folder: Path) -> None:
     _carry_out(runner.Runner(experiment, found, click.echo))
 
 
+@command.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.option(
+    "--html",
+    "page",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write it there.  [default: report.html in the folder]",
+)
+def report(folder: Path, page: Path | None) -> None:
+    """Write the report of a folder of results: one HTML file, the answer first, which needs no network.
+
+    Of an experiment that goes on, or was ended, it tells what there is by now. Says the answer, too.
+    """
+    from deploy.results import report as reports  # noqa: PLC0415 -- as said above
+
+    answer, file = reports.write(folder, page)
+    click.echo(answer)
+    click.echo(f"report: {file}")
+
+
 def _carry_out(runner: object) -> None:
     from deploy.experiment.runner import Runner  # noqa: PLC0415 -- as said above
 

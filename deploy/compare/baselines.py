@@ -34,7 +34,7 @@ def place(baselines: Path, name: str) -> Path:
     path = _place(baselines, name)
     if not path.is_dir():
         known = ", ".join(_names(baselines)) or "none"
-        raise Problem(f"there is no baseline {shown(name)} in {shown(str(baselines))}; those there are: {known}")
+        raise Problem(f"no baseline {shown(name)} is in {shown(str(baselines))}; known: {known}")
     return path
 
 

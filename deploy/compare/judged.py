@@ -57,15 +57,17 @@ class Comparison:
         first = next(each for each in self.judged if each.verdict.word == self.word)
         count = sum(each.verdict.word == self.word for each in self.judged)
         reason = first.verdict.why.removeprefix(f"{self.word}: ")
-        return f"{self.word}: with {count} of {len(self.judged)} combinations of levels; {first.name}: {reason}"
+        return (
+            f"{self.word}: with {count} of {len(self.judged)} combinations of levels; {first.name}: {reason}"
+        )
 
     @property
     def remarks(self) -> list[str]:
         said = []
         if len(self.judged) > 1:
             said.append(
-                f"{len(self.judged)} combinations are judged each by itself: of twenty that are the same one may be"
-                " told worse or better by chance"
+                f"{len(self.judged)} combinations are judged each by itself: of twenty that are the same"
+                " one may be told worse or better by chance"
             )
         for name, side in (("A", self.a), ("B", self.b)):
             if missing := len(side.results.plan.runs) - len(side.results.runs):
@@ -110,7 +112,9 @@ def compare(a: Side, b: Side) -> Comparison:
     if by_levels[0].keys() != by_levels[1].keys():
         only = min(by_levels[0].keys() ^ by_levels[1].keys())
         where = "A" if only in by_levels[0] else "B"
-        raise Problem(f"only {where} has finished runs with {only or 'no levels'}: resume the other, then compare")
+        raise Problem(
+            f"only {where} has finished runs with {only or 'no levels'}: resume the other, then compare"
+        )
     judged = []
     for key, found in by_levels[0].items():
         other = by_levels[1][key]

@@ -11,7 +11,10 @@ from deploy.compare.judged import Comparison
 
 _LEFT, _RIGHT = "---", "---:"
 # What would become a link, a mention, a tag or a table of its own.
-_ESCAPED: Final = str.maketrans({letter: f"\\{letter}" for letter in "\\`*_[]|#~"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;", "@": "@\N{ZERO WIDTH NON-JOINER}"})  # fmt: skip
+_ESCAPED: Final = str.maketrans(
+    {letter: f"\\{letter}" for letter in "\\`*_[]|#~"}
+    | {"<": "&lt;", ">": "&gt;", "&": "&amp;", "@": "@\N{ZERO WIDTH NON-JOINER}"}
+)
 
 
 def markdown(found: Comparison) -> str:

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 from collectors.contract.untrusted_text import shown
-from dashboards.report import comparison
-from dashboards.report.comparison import Compared
+from dashboards.report.model import Compared, Run
 from deploy.compare.judged import Comparison, Judged
 from deploy.compare.sides import Side
+from deploy.results.report import page_of, write_page
 
 
-def html(found: Comparison) -> str:
-    """Return the whole file."""
+def write(file: Path, found: Comparison) -> None:
+    """Write the whole file; raises Problem."""
     compared = [
         Compared(each.name, each.verdict, *(_runs(side, each) for side in (found.a, found.b)))
         for each in found.judged
     ]
     sides = {name: list(_facts(side)) for name, side in (("A", found.a), ("B", found.b))}
-    return comparison.html(found.why, compared, sides, found.remarks)
+    write_page(file, page_of("comparison").html(found.why, compared, sides, found.remarks))
 
 
-def _runs(side: Side, judged: Judged) -> list[comparison.Run]:
+def _runs(side: Side, judged: Judged) -> list[Run]:
     return [run for run in side.results.runs if dict(run.levels) == dict(judged.levels)]
 
 
@@ -32,6 +33,9 @@ def _facts(side: Side) -> Iterator[tuple[str, str]]:
     yield "results", side.name
     yield "plan", shown(plan.plan)
     yield "begun", f"{began:%Y-%m-%d %H:%M} UTC"
-    yield "runs", f"{len(side.results.runs)} of {len(plan.runs)}" if plan.runs else f"{len(side.results.runs)}"
+    yield (
+        "runs",
+        f"{len(side.results.runs)} of {len(plan.runs)}" if plan.runs else f"{len(side.results.runs)}",
+    )
     yield "versions", side.programs
     yield "machine", side.machine

@@ -1,4 +1,4 @@
-"""Whether two plans ask the same: only then does a difference between their results come from what was changed."""
+"""Whether two plans ask the same: else a difference between results says nothing of what was changed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final
 from collectors.contract.untrusted_text import shown
 from dashboards.report.cells import written
 
-# What may differ: how a plan is called, how often and in which order it is run, and the router that is compared.
+# What may differ: how a plan is called, how often and in which order it is run, and the router.
 _FREE: Final = frozenset({"name", "says", "seed", "repetitions", "forms", "must"})
 _FREE_PLACES: Final = (("network", "topology", "program"), ("network", "topology", "name"))
 _NONE: Final = object()

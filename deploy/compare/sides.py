@@ -34,7 +34,11 @@ class Side:
         told = {name: each for name, each in versions.items() if isinstance(each, str) and each}
         for group in ("programs", "parts"):
             inside = versions.get(group)
-            told |= {name: each for name, each in inside.items() if isinstance(each, str)} if isinstance(inside, dict) else {}
+            told |= (
+                {name: each for name, each in inside.items() if isinstance(each, str)}
+                if isinstance(inside, dict)
+                else {}
+            )
         return ", ".join(f"{shown(name)} {shown(each)}" for name, each in told.items())
 
     @property
@@ -53,7 +57,9 @@ def of(named: str, baselines_folder: Path, calibration: Path | None = None) -> S
     path = baselines.place(baselines_folder, named.removeprefix(BASELINE)) if saved else Path(named)
     found = folder.read(path)
     if not found.runs:
-        raise Problem(f"{shown(named)} has no finished run; `inflight experiment resume {shown(str(path))}` goes on")
+        raise Problem(
+            f"{shown(named)} has no finished run; `inflight experiment resume {shown(str(path))}` goes on"
+        )
     beside = path / baselines.CALIBRATION
     measured = calibration or (beside if beside.exists() else None)
     return Side(shown(named), found, folder.read(measured) if measured else None, saved)

@@ -64,8 +64,8 @@ def read(path: Path) -> Folder:
         run, summary = _read(folder / SUMMARY, _SUMMARIES)
         if folder.name != f"{run.number:04}":
             raise Problem(
-                f"{shown(str(folder / SUMMARY))} says that it is of run {run.number}: the folder was renamed or"
-                " copied; give it its name again, or take it away"
+                f"{shown(str(folder / SUMMARY))} says that it is of run {run.number}: its folder was renamed"
+                " or copied; give it its name again, or take it away"
             )
         found[run.number] = run, summary
     runs = [found[number] for number in sorted(found)]
@@ -101,16 +101,20 @@ def _read(file: Path, form: TypeAdapter[_T]) -> tuple[_T, Mapping[str, Any]]:
         value = read_json(_bytes(file, MAX_BYTES))
     except ValueError as error:
         reason = f"at byte {error.pos}" if isinstance(error, json.JSONDecodeError) else str(error)[:200]
-        raise Problem(f"{where} is half-written or no JSON: {reason}; take its folder away, and resume") from None
+        raise Problem(
+            f"{where} is half-written or no JSON: {reason}; take its folder away, and resume"
+        ) from None
     if not isinstance(value, dict):
         raise Problem(f"{where} is not of an experiment: it is no JSON object")
     version = value.get("format")
     if isinstance(version, int) and version > FORMAT:
         raise Problem(
-            f"{where} has format {version}, which a newer Inflight wrote; this one reads format {FORMAT}: upgrade it"
+            f"{where} has format {version}, of a newer Inflight; this one reads format {FORMAT}: upgrade it"
         )
     if version != FORMAT:
-        raise Problem(f"{where} is not of an experiment: `format` is {shown(repr(version)):.40}, not {FORMAT}")
+        raise Problem(
+            f"{where} is not of an experiment: `format` is {shown(repr(version)):.40}, not {FORMAT}"
+        )
     try:
         return form.validate_python(value), value
     except ValidationError as error:
@@ -144,8 +148,8 @@ def _text(file: Path) -> str:
 def factors_of(found: Folder) -> dict[str, list[Any]]:
     """Return the factors of all planned runs with their levels, in the plan's order where it has one."""
     met: dict[str, list[Any]] = {}
-    for run in [*found.plan.runs, *found.runs]:
-        for name, level in run.levels.items():
+    for run_levels in (run.levels for runs in (found.plan.runs, found.runs) for run in runs):
+        for name, level in run_levels.items():
             levels = met.setdefault(name, [])
             if level not in levels:
                 levels.append(level)

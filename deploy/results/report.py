@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Literal
 
 from collectors.contract.untrusted_text import shown
+from dashboards.report.answer import answer
 from dashboards.report.model import Results
 from deploy.errors import Problem
 from deploy.results import folder as folders
@@ -39,18 +41,39 @@ def _repeat(found: Folder) -> Iterator[str]:
     if isinstance(commit, str) and commit:
         changed = "   # and what was changed since" if commit.endswith("+") else ""
         yield f"git checkout {commit.removesuffix('+')}{changed}"
-    yield f"inflight experiment run {folders.PLAN}   # with `seed: {found.plan.seed}` in it for the same order"
+    yield f"inflight experiment run {folders.PLAN}   # in the same order with `seed: {found.plan.seed}`"
 
 
-def write(path: Path, out: Path | None = None) -> Path:
-    """Write the report of a folder, into it unless said otherwise; raises Problem."""
-    from dashboards.report.experiment import html  # noqa: PLC0415 -- Bokeh takes a while to load
+def write(path: Path, out: Path | None = None) -> tuple[str, Path]:
+    """Write the report of a folder, into it unless said otherwise; return the answer, and where it is.
 
-    found = folders.read(path)
+    Raises Problem.
+    """
+    found = results(folders.read(path))
+    html = page_of("experiment").html
     file = out or path / FILE
-    text = html(results(found))
+    write_page(file, html(found))
+    return answer(found), file
+
+
+def page_of(kind: Literal["experiment", "comparison"]) -> Any:
+    """Return the module that makes such a page; raises Problem where Bokeh is not installed."""
     try:
-        file.write_text(text, encoding="utf-8")
+        return import_module(f"dashboards.report.{kind}")
+    except ModuleNotFoundError as error:
+        if error.name != "bokeh":
+            raise
+        raise Problem(
+            "a page needs Bokeh, which is not installed: pip install 'inflight-monitor[experiments]'"
+        ) from None
+
+
+def write_page(file: Path, text: str) -> None:
+    """Write it whole or not at all; raises Problem."""
+    half = file.with_name(f".{file.name}.part")
+    try:
+        half.write_text(text, encoding="utf-8")
+        half.replace(file)
     except OSError as error:
+        half.unlink(missing_ok=True)
         raise Problem(f"{shown(str(file))} cannot be written: {error.strerror}") from None
-    return file

@@ -52,7 +52,7 @@ def _steady(run: Run) -> dict[str, dict[str, Line]]:
     if series is None or series.window_seconds is None:
         return {}
     began = ((run.steady_from_ns or run.began_ns) - run.began_ns) / 1e9
-    seconds = began + np.arange(len(series.received)) * series.window_seconds
+    seconds = began + np.arange(len(series.received), dtype=np.float64) * series.window_seconds
     kinds = {"latency_ns": ("p50", "p99"), "lost": ("lost",)}
     found: dict[str, dict[str, Line]] = {kind: {} for kind in kinds}
     for kind, names in kinds.items():

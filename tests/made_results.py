@@ -40,6 +40,8 @@ def result_folder(
     files: bool = False,
     only: int | None = None,
     ceiling: bool = False,
+    part: str = "B",
+    action: str = "restart",
     **more: Any,
 ) -> Path:
     """Write a folder; `effects` multiply the latency of runs with a level, `only` so many runs are done."""
@@ -90,6 +92,8 @@ def result_folder(
             files=files,
             at_ceiling=ceiling,
             source=source,
+            part=part,
+            action=action,
         )
     return folder
 
@@ -105,6 +109,8 @@ def write_run(
     files: bool,
     at_ceiling: bool,
     source: random.Random,
+    part: str,
+    action: str,
 ) -> None:
     folder.mkdir()
     began = START + run["number"] * 1_000 * SECOND
@@ -155,8 +161,8 @@ def write_run(
         "figures": {"all": figures, "east-west": figures},
         "actions": [
             {
-                "name": "restart",
-                "what": "B",
+                "name": action,
+                "what": part,
                 "began_ns": steady_from + windows // 2 * WINDOW_SECONDS * SECOND,
                 "ended_ns": steady_from + windows // 2 * WINDOW_SECONDS * SECOND + 10 * SECOND,
                 "problem": None,
@@ -164,24 +170,29 @@ def write_run(
         ],
         "memory": {
             "A": {"resident_bytes_max": 31_000_000, "resident_bytes_last": 30_000_000},
-            "B": {"resident_bytes_max": 45_000_000, "resident_bytes_last": 41_000_000},
+            part: {"resident_bytes_max": 45_000_000, "resident_bytes_last": 41_000_000},
         },
         "held": [{"must": text, "held": not lost, "is": figures["lost_share"]} for text in must],
     }
     (folder / "summary.json").write_text(json.dumps(summary))
     if files:
-        write_files(folder, began, p50s, p99s, lost_in)
+        write_files(folder, began, p50s, p99s, lost_in, part)
 
 
 def write_files(
-    folder: Path, began: int, p50s: Sequence[int], p99s: Sequence[int], lost_in: Mapping[int, int]
+    folder: Path,
+    began: int,
+    p50s: Sequence[int],
+    p99s: Sequence[int],
+    lost_in: Mapping[int, int],
+    part: str,
 ) -> None:
     """Write windows, seconds and polls; windows of the warm-up are as the first ones."""
     values = [(p50s[0], p99s[0], 0)] * WARM_UP_WINDOWS
     values += [(p50, p99, lost_in.get(n, 0)) for n, (p50, p99) in enumerate(zip(p50s, p99s, strict=True))]
     rows = []
     for number, (p50, p99, lost) in enumerate(values):
-        row = window("east-west", lost=lost, values_ns=[p50] * 480 + [p99] * 20)
+        row = window("east-west", lost=lost, values_ns=[p50] * 96 + [p99] * 4)
         row["window_start_ns"] = began + number * WINDOW_SECONDS * SECOND
         row["window_ns"] = WINDOW_SECONDS * SECOND
         rows.append(row)
@@ -214,8 +225,8 @@ def write_files(
             ("A", "router", {"router": "A", "resident": 30_000_000 + second * 1_000}),
             ("A", "link", {"undelivered": 2}),
             ("A", "link", {"undelivered": 1}),
-            ("B", "router", {"router": "B", "resident": 40_000_000}),
-            ("B", "address", {"address": "inflight/x"}),
+            (part, "router", {"router": part, "resident": 40_000_000}),
+            (part, "address", {"address": "inflight/x"}),
         )
     ]
     pq.write_table(pa.Table.from_pylist(polls), folder / "router.parquet")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any, Final
 
 from bokeh.layouts import row
@@ -45,12 +44,12 @@ def html(
     kind = _KINDS.get(word, "")
     parts = [
         markup.paragraph("comparison of A and B", "kind"),
-        f'<h1><span class="{kind}">{escape(word.capitalize())}</span>: {escape(rest)}.</h1>',
+        f'<h1><span class="{kind}">{markup.text(word.capitalize())}</span>: {markup.text(rest)}.</h1>',
         *(_one(page, each) for each in compared),
         markup.section("To know when reading", markup.items(remarks)),
         markup.section(
             "What was compared",
-            *(f"<h3>{escape(name)}</h3>{markup.facts(facts)}" for name, facts in sides.items()),
+            *(f"<h3>{markup.text(name)}</h3>{markup.facts(facts)}" for name, facts in sides.items()),
         ),
         markup.paragraph(_LEGEND, "legend"),
     ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from html import escape
 from typing import Any
 
 from collectors.contract.untrusted_text import shown
@@ -32,7 +31,7 @@ def html(results: Results) -> str:
     parts = [
         markup.paragraph(f"experiment · {name} · {_when(results.plan.began_ns)}", "kind"),
         markup.paragraph(f"Asked: {shown(results.plan.says)}" if results.plan.says else "", "asked"),
-        f"<h1>{escape(answer(results))}</h1>",
+        f"<h1>{markup.text(answer(results))}</h1>",
         markup.paragraph(figures(results)),
         markup.facts(_facts(results)),
         markup.section("To know when reading", markup.items(remarks(results))),
@@ -76,7 +75,7 @@ def _run(page: Page, run: Run, drawn: Any, *, first: bool) -> str:
     levels = ", ".join(f"{shown(name)} = {written(level)}" for name, level in run.levels.items())
     title = f"run {run.number}" + (f": {levels}" if levels else "") + f" (repetition {run.repetition + 1})"
     return (
-        f"<details{' open' if first else ''}><summary>{escape(title)}</summary>\n"
+        f"<details{' open' if first else ''}><summary>{markup.text(title)}</summary>\n"
         f"{page.plot(drawn)}{tables.trials(run)}{tables.steps(run)}{tables.actions(run)}{tables.paths(run)}</details>"
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from html import escape
 from typing import Any, Final, NamedTuple
 
 from bokeh.layouts import row
@@ -114,7 +113,7 @@ def _of_figure(page: Page, table: Table) -> str:
     rest += [("errors", "", "", f"{found.share_errors:.1%}", "")] if found.repetitions > 1 else []
     rows: list[Sequence[markup.Cell]] = [*(_row(effect) for effect in ordered), *rest]
     return (
-        f"<h3>{escape(table.column.name)}</h3>\n{markup.paragraph(mean)}"
+        f"<h3>{markup.text(table.column.name)}</h3>\n{markup.paragraph(mean)}"
         f"{markup.table(names, rows, 'words')}{page.plot(_plots(table))}"
     )
 

@@ -20,15 +20,20 @@ class With(NamedTuple):
 Cell: TypeAlias = str | With
 
 
+def text(said: str) -> str:
+    """Return HTML in which the text stands as it is, without what could steer a terminal or turn a line."""
+    return escape(shown(said))
+
+
 def table(names: Sequence[str], rows: Iterable[Sequence[Cell]], kind: str = "") -> str:
     """Return a table, the first cell of each row as its head."""
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
+    head = "".join(f'<th scope="col">{text(name)}</th>' for name in names)
     lines = [
         f"<tr>{_cell(row[0], 'th', ' scope=row')}{''.join(_cell(cell, 'td') for cell in row[1:])}</tr>"
         for row in rows
     ]
     return (
-        f'<div class="wide"><table class="{escape(kind)}"><thead><tr>{head}</tr></thead><tbody>\n'
+        f'<div class="wide"><table class="{kind}"><thead><tr>{head}</tr></thead><tbody>\n'
         + "\n".join(lines)
         + "\n</tbody></table></div>"
     )
@@ -36,33 +41,33 @@ def table(names: Sequence[str], rows: Iterable[Sequence[Cell]], kind: str = "") 
 
 def _cell(cell: Cell, tag: str, more: str = "") -> str:
     found = With(cell) if isinstance(cell, str) else cell
-    kind = f' class="{escape(found.kind)}"' if found.kind else ""
-    below = f"<small>{escape(found.below)}</small>" if found.below else ""
-    return f"<{tag}{more}{kind}>{escape(found.text)}{below}</{tag}>"
+    kind = f' class="{found.kind}"' if found.kind else ""
+    below = f"<small>{text(found.below)}</small>" if found.below else ""
+    return f"<{tag}{more}{kind}>{text(found.text)}{below}</{tag}>"
 
 
-def paragraph(text: str, kind: str = "") -> str:
-    return f'<p class="{escape(kind)}">{escape(text)}</p>' if text else ""
+def paragraph(said: str, kind: str = "") -> str:
+    return f'<p class="{kind}">{text(said)}</p>' if said else ""
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> str:
     """Return names with what is said of each."""
-    rows = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(said)}</dd></div>" for name, said in pairs)
+    rows = "".join(f"<div><dt>{text(name)}</dt><dd>{text(said)}</dd></div>" for name, said in pairs)
     return f"<dl>{rows}</dl>"
 
 
 def items(texts: Iterable[str], kind: str = "") -> str:
-    rows = "".join(f"<li>{escape(text)}</li>" for text in texts)
-    return f'<ul class="{escape(kind)}">{rows}</ul>' if rows else ""
+    rows = "".join(f"<li>{text(said)}</li>" for said in texts)
+    return f'<ul class="{kind}">{rows}</ul>' if rows else ""
 
 
 def section(title: str, *parts: str) -> str:
     """Return a section with what there is of it, or nothing."""
     body = "\n".join(filter(None, parts))
-    return f"<section><h2>{escape(title)}</h2>\n{body}\n</section>" if body else ""
+    return f"<section><h2>{text(title)}</h2>\n{body}\n</section>" if body else ""
 
 
-def block(text: str) -> str:
+def block(said: str) -> str:
     """Return lines as they are, such as a file."""
-    lines = "\n".join(shown(line) for line in text.replace("\t", "    ").splitlines())
-    return f"<pre>{escape(lines)}</pre>"
+    lines = "\n".join(text(line) for line in said.replace("\t", "    ").splitlines())
+    return f"<pre>{lines}</pre>"

@@ -6,14 +6,13 @@ import base64
 import hashlib
 import json
 from collections.abc import Sequence
-from html import escape
 from importlib import resources
 from typing import Any, Final
 
 from bokeh.embed import json_item
 from bokeh.resources import Resources
 
-from dashboards.report.markup import paragraph
+from dashboards.report.markup import paragraph, text
 
 _WITHOUT_SCRIPT: Final = (
     "Plots need JavaScript, which is off here. The answer and all tables are complete without them."
@@ -34,7 +33,7 @@ class Page:
         # Within a script no text can end it, or begin a comment.
         data = json.dumps(json_item(made, place), separators=(",", ":")).replace("<", "\\u003c")
         self._plots.append(f'<script type="application/json" id="{place}-data">{data}</script>')
-        said = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+        said = f"<figcaption>{text(caption)}</figcaption>" if caption else ""
         return f'<figure><div class="plot" id="{place}"></div>{said}</figure>'
 
     def whole(self, title: str, parts: Sequence[str]) -> str:
@@ -53,7 +52,7 @@ class Page:
             f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
             '<meta name="color-scheme" content="light dark">\n'
-            f"<title>Inflight: {escape(title)}</title>\n<style>\n{_own('report.css')}</style>\n</head>\n"
+            f"<title>Inflight: {text(title)}</title>\n<style>\n{_own('report.css')}</style>\n</head>\n"
             f"<body>\n<main>\n{inside}\n{without}\n</main>\n"
             + "\n".join([*self._plots, *(f"<script>{script}</script>" for script in scripts)])
             + "\n</body>\n</html>\n"

@@ -172,7 +172,7 @@ def trials(run: Run) -> str:
     if run.search is None:
         return ""
     kinds = {"passed": "good", "failed": "bad"}
-    rows = [
+    rows: list[list[markup.Cell]] = [
         [
             rate(one.asked_per_second),
             With(shown(one.word), kind=kinds.get(one.word, "unsure")),

@@ -25,13 +25,13 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 )
 @click.option("--markdown", "as_markdown", is_flag=True, help="As Markdown, for a pull request.")
 @click.option("--json", "as_json", is_flag=True, help="All figures as JSON instead of text.")
-@click.option("--html", "page", type=click.Path(path_type=Path, dir_okay=False), help="Write a page, too.")
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write a page, too.")
 def command(
     a: str,
     b: str,
     calibration: Path | None,
     baselines: Path,
-    page: Path | None,
+    html: Path | None,
     *,
     as_markdown: bool,
     as_json: bool,
@@ -49,23 +49,19 @@ def command(
     Exit status: 0 same or better, 1 worse, 3 unclear, 2 they cannot be compared.
     """
     # Imported here: `--help` needs none of it.
-    from deploy.compare import judged, sides  # noqa: PLC0415 -- as this says
+    from deploy.results import extra  # noqa: PLC0415 -- as this says
+
+    with extra.needed():
+        from deploy.compare import judged, page, sides, told  # noqa: PLC0415 -- the same
+        from deploy.compare.markdown import markdown  # noqa: PLC0415 -- the same
 
     if as_markdown and as_json:
         raise Problem("--markdown and --json are one instead of the other")
     found = judged.compare(sides.of(a, baselines), sides.of(b, baselines, calibration))
-    if page is not None:
-        from deploy.compare.page import write  # noqa: PLC0415 -- the same
-
-        write(page, found)
+    if html is not None:
+        page.write(html, found)
     if as_json:
         click.echo(json.dumps(found.as_json(), ensure_ascii=False))
-    elif as_markdown:
-        from deploy.compare.markdown import markdown  # noqa: PLC0415 -- the same
-
-        click.echo(markdown(found), nl=False)
     else:
-        from deploy.compare.told import text  # noqa: PLC0415 -- the same
-
-        click.echo(text(found), nl=False)
+        click.echo(markdown(found) if as_markdown else told.text(found), nl=False)
     click.get_current_context().exit(found.exit_status)

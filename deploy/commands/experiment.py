@@ -116,8 +116,10 @@ def report(folder: Path, page: Path | None) -> None:
 
     Of an experiment that goes on, or was ended, it tells what there is by now. Says the answer, too.
     """
-    from deploy.results import report as reports  # noqa: PLC0415 -- as said above
+    from deploy.results import extra  # noqa: PLC0415 -- as said above
 
+    with extra.needed():
+        from deploy.results import report as reports  # noqa: PLC0415 -- the same
     answer, file = reports.write(folder, page)
     click.echo(answer)
     click.echo(f"report: {file}")

@@ -39,7 +39,7 @@ def place(baselines: Path, name: str) -> Path:
 
 
 def save(baselines: Path, name: str, results: Folder, calibration: Folder | None, *, anew: bool) -> Path:
-    """Copy what a comparison needs of a result folder; raises Problem. One of that name stays unless `anew`."""
+    """Copy what a comparison needs; one of that name stays unless `anew`. Raises Problem."""
     path = _place(baselines, name)
     if not results.runs:
         raise Problem(f"{results.name} has no finished run: there is nothing to compare with")

@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from collectors.contract.untrusted_text import shown
+from dashboards.report import comparison
 from dashboards.report.model import Compared, Run
 from deploy.compare.judged import Comparison, Judged
 from deploy.compare.sides import Side
-from deploy.results.report import page_of, write_page
+from deploy.results.report import write_page
 
 
 def write(file: Path, found: Comparison) -> None:
@@ -20,7 +21,7 @@ def write(file: Path, found: Comparison) -> None:
         for each in found.judged
     ]
     sides = {name: list(_facts(side)) for name, side in (("A", found.a), ("B", found.b))}
-    write_page(file, page_of("comparison").html(found.why, compared, sides, found.remarks))
+    write_page(file, comparison.html(found.why, compared, sides, found.remarks))
 
 
 def _runs(side: Side, judged: Judged) -> list[Run]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final
 
 from collectors.contract.untrusted_text import shown
 from dashboards.report.answer import answer
+from dashboards.report.experiment import html
 from dashboards.report.model import Results
 from deploy.errors import Problem
 from deploy.results import folder as folders
@@ -50,22 +50,9 @@ def write(path: Path, out: Path | None = None) -> tuple[str, Path]:
     Raises Problem.
     """
     found = results(folders.read(path))
-    html = page_of("experiment").html
     file = out or path / FILE
     write_page(file, html(found))
     return answer(found), file
-
-
-def page_of(kind: Literal["experiment", "comparison"]) -> Any:
-    """Return the module that makes such a page; raises Problem where Bokeh is not installed."""
-    try:
-        return import_module(f"dashboards.report.{kind}")
-    except ModuleNotFoundError as error:
-        if error.name != "bokeh":
-            raise
-        raise Problem(
-            "a page needs Bokeh, which is not installed: pip install 'inflight-monitor[experiments]'"
-        ) from None
 
 
 def write_page(file: Path, text: str) -> None:

@@ -13,6 +13,7 @@ ROOTS: Final[Mapping[str, tuple[str, ...]]] = {
     "network": ("network",),
     "load": ("load",),
     "phases": ("phases",),
+    "actions": ("actions",),
 }
 
 

@@ -15,12 +15,15 @@ _PERCENTILES: Final = {"p50_ns": "50", "p90_ns": "90", "p99_ns": "99", "p999_ns"
 _SERVICE: Final = {"service_p50_ns": "50", "service_p99_ns": "99"}
 
 
-def within(rows: Iterable[WindowRow], from_ns: int, to_ns: int) -> list[WindowRow]:
-    """Return the windows that lie wholly in a time."""
+def within(rows: Iterable[WindowRow], spans: Sequence[tuple[int, int]]) -> list[WindowRow]:
+    """Return the windows that lie wholly in one of these times."""
     return [
         row
         for row in rows
-        if row["window_start_ns"] >= from_ns and row["window_start_ns"] + row["window_ns"] <= to_ns
+        if any(
+            row["window_start_ns"] >= from_ns and row["window_start_ns"] + row["window_ns"] <= to_ns
+            for from_ns, to_ns in spans
+        )
     ]
 
 

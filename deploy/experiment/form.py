@@ -20,6 +20,7 @@ MOST_RUNS: Final = 10_000
 _MOST_STEPS: Final = 1_000
 _QUANTITY: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(\S*)")
 _RATE: Final = "load.rate"
+_OF: Final = "load."
 
 
 def _each(value: object) -> int | None:
@@ -73,12 +74,19 @@ class _Sequence(_Element):
 
     @model_validator(mode="after")
     def _timed(self) -> Self:
-        if isinstance(self.each, int) and (self.each <= 0 or self.of != _RATE):
+        if not self.of.startswith(_OF):
+            raise ValueError("`of` is a setting of the load, like load.rate")
+        if isinstance(self.each, int) and (self.each <= 0 or not self.is_rate):
             raise ValueError(
                 "`each` is a time like 30s; a number of messages goes with `of: load.rate` alone"
             )
         _each(self.each)
         return self
+
+    @property
+    def is_rate(self) -> bool:
+        """Whether it is the rate that changes, which a load can do while it is sent."""
+        return self.of == _RATE
 
     def each_ns(self, value: Any) -> int:
         """Return how long this value lasts."""
@@ -168,7 +176,7 @@ class Search(_Element):
 
     low: Annotated[float, BeforeValidator(units.rate_per_second), Field(gt=0)]
     high: Annotated[float, BeforeValidator(units.rate_per_second), Field(gt=0)]
-    trial: DurationNs = units.duration_ns("30s")  # how long each rate is offered, without its warm-up
+    trial: Annotated[DurationNs, Field(ge=10 * 10**9)] = units.duration_ns("30s")  # without warm-up
     lost: Share = 0.0
     p99: DurationNs | None = None
 

@@ -26,9 +26,9 @@ class Lines:
     def __len__(self) -> int:
         return len(self._told)
 
-    def add(self, place: Place, reason: str, when: str = "") -> None:
-        """Add a mistake; `when` says with which levels it is one."""
-        line = self.line(place)
+    def add(self, place: Place, reason: str, when: str = "", line: int | None = None) -> None:
+        """Add a mistake; `when` says with which levels it is one. Its line is the place's, unless given."""
+        line = self.line(place) if line is None else line
         text = ".".join(map(str, place)) or "the file"
         self._told[line, f"{self.file}:{line}: {text}: {_with_nearest(place, reason)}{when}"] = None
 

@@ -1,7 +1,7 @@
 """The seam between a run and what it sends: kinds of loads by name, and what a load has to do.
 
-A load is a process, or several. It may hand on the records of probes, which the run counts as everywhere;
-or it counts by itself, and returns its figures.
+A load is a process, or several. It hands on the records of probes, which the run counts as everywhere, or
+the final rows of the same accounting; one that is of another kind returns its figures by itself.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Order:
-    """What a load gets. `take` is given each record of a probe, with its path; from any thread."""
+    """What a load gets. `take` is to be given each record of a probe, with its path; from any thread."""
 
     document: Json  # `load` of the plan, with the levels of this run
     made: Json  # a config of Inflight: end points and paths
@@ -40,6 +40,7 @@ class Order:
     supervisor: Supervisor  # starts its processes, and ends them whatever happens
     folder: Path  # for its own files
     take: Callable[[bytes, str], None]
+    take_row: Callable[[bytes], None]  # for a load that does the accounting itself: its final rows
 
 
 class Load(Protocol):
@@ -48,8 +49,8 @@ class Load(Protocol):
     def start(self) -> None:
         """Start processes and connect; return when all is ready to send. Raises Problem, or Interrupted."""
 
-    def begin(self) -> int:
-        """Begin to send; return when that was, in ns: the warm-up begins then."""
+    def begin(self) -> tuple[int, int]:
+        """Begin to send; return when the first sender did, and the last one, in ns."""
 
     def problem(self) -> str | None:
         """Return why it does not send any more, or None; called about once a second."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,13 +15,14 @@ from collectors.config.model import Config
 from collectors.config.paths import default_rules, resolve
 from collectors.contract import record_codec
 from collectors.contract.events import Event
+from collectors.contract.records import SECOND_NS
 from collectors.contract.telemetry import Telemetry
 from collectors.contract.topics import BROKER, ROUTER, Topic
 from collectors.contract.window_rows import WindowRow
 from collectors.process.worker import Worker, joined
 from collectors.runner import CollectorRunner
-from deploy.experiment import tables
-from deploy.experiment.windows import Windows
+from deploy.experiment import figures, tables
+from deploy.experiment.windows import Decided, Windows
 from deploy.ping.files import write_hdr_log
 from deploy.ping.rates import Rates
 from streaming.accounting import Accountant
@@ -31,6 +32,7 @@ _log: Final = logging.getLogger("inflight.experiment")
 _TIDY_SECONDS: Final = 5.0
 _COLLECTED_SECONDS: Final = 5.0
 _VERSION: Final = "version"
+Spans = Sequence[tuple[int, int]]  # of times in ns, [from, to)
 
 
 class Measuring:
@@ -78,6 +80,11 @@ class Measuring:
                     self._problem or f"a record of path {path} is refused: {fed.dead_letter.detail}"
                 )
 
+    def take_row(self, row: bytes) -> None:
+        """Keep a final row of the accounting, where another one has counted."""
+        with self._lock:
+            self.windows.add(row)
+
     def take_event(self, event: Event) -> None:
         """Keep what was done on purpose; the end of an action comes as its event once more."""
         self._events[event.key] = event
@@ -86,25 +93,34 @@ class Measuring:
         """Return why the figures cannot be trusted, or None."""
         return joined(self._problem, self._tidying.problem)
 
-    def lost_share(self) -> float:
+    def decided(self) -> Decided:
+        """Return what became of all messages of final windows by now."""
         with self._lock:
-            return self.windows.lost_share
+            return self.windows.decided
 
-    def rows(self) -> dict[str, list[WindowRow]]:
-        """Return the final windows of each path of the load."""
-        return {name: self.windows.rows(name) for name in self._paths}
+    def figures(self, spans: Spans) -> dict[str, dict[str, Any]]:
+        """Return the figures of each path and of all, of the windows within these times."""
+        unbounded = [name for name, path in self._paths.items() if path.rate[0].start == 0]
+        return figures.of_paths(self._rows(spans), unbounded)
 
-    def unbounded(self) -> list[str]:
-        """Return the paths that go as fast as they can."""
-        return [name for name, path in self._paths.items() if path.rate[0].start == 0]
+    def backlog(self, from_ns: int, to_ns: int) -> list[int]:
+        """Return how many messages were due and had not come, at the end of each second of this time."""
+        with self._lock:
+            return self._rates.backlog(from_ns // SECOND_NS, to_ns // SECOND_NS)
+
+    def _rows(self, spans: Spans) -> dict[str, list[WindowRow]]:
+        with self._lock:
+            names = dict.fromkeys([*self._paths, *self.windows.paths])
+            return {name: figures.within(self.windows.rows(name), spans) for name in names}
 
     def close(self) -> None:
         self._over.set()
         self._collectors.close(_COLLECTED_SECONDS)
         self._tidying.join()
 
-    def write(self, steady: Mapping[str, list[WindowRow]]) -> None:
-        """Leave everything in the folder; raises OSError."""
+    def write(self, spans: Spans) -> None:
+        """Leave everything in the folder, latencies of these times; raises OSError."""
+        steady = self._rows(spans)
         for table in self._tables.values():
             table.close()
         windows = tables.of_windows(self._folder / "windows.parquet")
@@ -118,7 +134,7 @@ class Measuring:
         )
         events.close()
         for name, rows in steady.items():
-            write_hdr_log(self._folder / f"{_file_name(name)}.hlog", list(rows))
+            write_hdr_log(self._folder / f"{_file_name(name)}.hlog", rows)
         self._rates.write(self._folder / "rate.csv")
         self.windows.close()
 

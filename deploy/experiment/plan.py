@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,8 +61,8 @@ def read(file: Path, form: str | None = None) -> Experiment:
         return parsed.line(found if found in parsed.lines else place)
 
     lines = Lines(str(file), line)
-    for place in parsed.duplicates:
-        lines.add(place, "is there twice; each name stands once")
+    for place, again in zip(parsed.duplicates, parsed.duplicate_lines, strict=True):
+        lines.add(place, "is there twice; each name stands once", line=again)
     try:
         document = _with_topology(_in_form(parsed.value, form, lines), file.parent, lines)
         made = _experiment(text, document, file.parent, lines)
@@ -105,9 +105,21 @@ def _tell_the_rest(document: Json, lines: Lines) -> None:
         with contextlib.suppress(Told):
             setup.check_load(load, lines)
     topology = network.get("topology") if isinstance(network, dict) else None
-    if isinstance(topology, dict) and not document.get("factors"):
+    if isinstance(topology, dict) and not any(_is_of_network(path) for path in _paths(factors)):
         with contextlib.suppress(Told):
             setup.topology(topology, lines)
+
+
+def _paths(factors: Any) -> Iterator[str]:
+    """Yield what may be document paths of factors, whatever else is wrong with them."""
+    for name, levels in factors.items() if isinstance(factors, dict) else ():
+        yield name
+        for values in levels.values() if isinstance(levels, dict) else ():
+            yield from map(str, values if isinstance(values, dict) else ())
+
+
+def _is_of_network(path: str) -> bool:
+    return path.partition(".")[0] in {"topology", "network"}
 
 
 def _in_form(value: Any, form: str | None, lines: Lines) -> Json:
@@ -130,7 +142,7 @@ def _with_topology(document: Json, beside: Path, lines: Lines) -> Json:
     if not isinstance(network, dict):
         return document
     if isinstance(config := network.get("config"), str):
-        return {**document, "network": {**network, "config": str((beside / config).absolute())}}
+        network = {**network, "config": str((beside / config).absolute())}
     topology = network.get("topology")
     if isinstance(topology, str):
         try:
@@ -140,8 +152,8 @@ def _with_topology(document: Json, beside: Path, lines: Lines) -> Json:
                 lines.add_text(text)
             raise Told from None
     if isinstance(topology, dict):
-        return {**document, "network": {**network, "topology": {"version": 1, **topology}}}
-    return document
+        network = {**network, "topology": {"version": 1, **topology}}
+    return {**document, "network": network}
 
 
 def _factors_are_sound(factors: Mapping[str, Any], repetitions: int, lines: Lines) -> bool:

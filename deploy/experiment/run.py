@@ -1,38 +1,33 @@
-"""One run: its network, its load through all phases, what is done meanwhile, and its summary."""
+"""One run: its network, its load, and its summary."""
 
 from __future__ import annotations
 
 import json
-import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from collectors.contract.window_rows import WindowRow
 from collectors.process.private_files import replace
-from collectors.process.worker import Worker
-from deploy.actions.performance import Done
-from deploy.actions.player import play
 from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.errors import Problem
-from deploy.experiment import figures
+from deploy.experiment import acting
+from deploy.experiment.acting import Acting
 from deploy.experiment.folder import FORMAT
-from deploy.experiment.load import Figures, Load, Order
+from deploy.experiment.load import Figures, Json, Order, Step
 from deploy.experiment.measuring import Measuring
 from deploy.experiment.memory import Memory
 from deploy.experiment.must import ALL
 from deploy.experiment.network import RunningNetwork
 from deploy.experiment.order import Run
+from deploy.experiment.passage import Passage, Passed
 from deploy.experiment.plan import Experiment
+from deploy.experiment.search import Searched, search
 from deploy.experiment.setup import Setup
 from deploy.experiment.watch import Watch
 
-_SECOND_NS: Final = 1_000_000_000
-_LOOK_SECONDS: Final = 0.1
-_AT_CEILING: Final = 0.95
+_AT_CEILING: Final = 0.95  # of what the load's processes could do by themselves
 Tell = Callable[[str], None]
 
 
@@ -49,204 +44,137 @@ class OneRun:
         ceiling_per_second: float | None,
     ) -> None:
         self._run, self._folder, self._supervisor, self._tell = run, folder, supervisor, tell
-        self._setup: Setup = experiment.setup(run.levels)
+        self._setup = experiment.setup(run.levels)
         self._plan = self._setup.plan
         self._ceiling = ceiling_per_second
         self._beside = experiment.beside
-        self.versions: dict[str, str] = {}
+        self.versions: dict[str, str] = {}  # of routers and brokers, as they told them
 
     def carry_out(self) -> dict[str, Any]:
         """Return the run's summary; raises Problem where there is none, Interrupted when asked to end."""
         began_ns = time.time_ns()
         self._tell("starting the network")
         network = RunningNetwork(self._setup, self._supervisor, self._beside)
-        made = {**self._setup.made(network.base), "state": str(self._supervisor.directory("state"))}
-        config = self._setup.config(made)
-        measuring = Measuring(config, self._folder, self._supervisor.directory("measured"))
+        lowest = f"{self._plan.search.low:.10g}/s" if self._plan.search else None
+        made = self._made(self._setup, network, lowest)
+        measuring = Measuring(self._setup.config(made), self._folder, self._supervisor.directory("measured"))
         memory = Memory(self._supervisor, self._folder / "memory.parquet")
-        order = Order(
-            document=self._setup.load,
-            made=made,
-            config=config,
-            warm_up_ns=self._plan.phases.warm_up or 0,
-            steps=self._setup.steps(),
-            supervisor=self._supervisor,
-            folder=self._supervisor.directory("load"),
-            take=measuring.take,
-        )
-        load = self._setup.kind.make(order)
-        load.start()
+        passage = partial(self._passage, network, measuring, memory)
+        several: list[tuple[Any, Passed]] = []
+        searched: Searched | None = None
         measuring.start()
-        watch = Watch(self._plan.stop, self._supervisor, load, measuring, memory, self._folder)
         try:
-            span, stopped, done = self._phases(load, measuring, watch, network)
-            self._tell("waiting for what is on its way")
-            load.stop()
+            if self._plan.search is not None:
+                searched = search(self._plan.search, partial(passage, self._setup), measuring, self._tell)
+                several = [(None, searched.passed)]
+            elif in_turn := self._setup.in_turn():
+                several = list(self._in_turn(in_turn, passage))
+            else:
+                several = [(None, passage(self._setup, None, self._setup.steps()))]
         finally:
             measuring.close()
             memory.close()
         if (problem := measuring.problem()) is not None:
             raise Problem(problem)
         self.versions = measuring.versions
-        return self._summary(began_ns, span, stopped, done, load, measuring, memory, network.parts)
+        summary = self._summary(began_ns, several, measuring)
+        more: Json = {"search": searched.as_json()} if searched else {}
+        return {**summary, "memory": memory.of(network.parts), **more}
 
-    # -- its phases
+    def _made(self, setup: Setup, network: RunningNetwork, rate: str | None) -> Json:
+        state = str(self._supervisor.directory("state"))
+        return {**setup.made(network.base, rate), "state": state}
 
-    def _phases(
-        self, load: Load, measuring: Measuring, watch: Watch, network: RunningNetwork
-    ) -> tuple[tuple[int, int], str | None, list[Done]]:
-        """Return the measured time, why it was cut short, if it was, and what was done meanwhile."""
-        warm_up_ns = self._plan.phases.warm_up or 0
-        if warm_up_ns:
-            self._tell(f"warm-up, {warm_up_ns / _SECOND_NS:g} s")
-        length_ns = _whole(measuring.window_ns)
-        from_ns = _up(load.begin() + warm_up_ns, length_ns)
-        stopped = self._wait(watch, lambda: time.time_ns() >= from_ns)
-        steps = self._setup.steps()
-        if steps[-1].duration_ns is None:
-            self._tell("measuring until all is sent")
-            over = partial(_finished, load)
-        else:
-            to_ns = from_ns + _up(sum(step.duration_ns or 0 for step in steps), length_ns)
-            self._tell(f"measuring, {(to_ns - from_ns) / _SECOND_NS:g} s")
-            over = partial(_is_past, to_ns)
-        acting = _Acting(self._plan.actions, network, measuring, self._tell)
-        try:
-            stopped = stopped or self._wait(watch, lambda: over() and acting.may_end(steps[-1].duration_ns))
-        finally:
-            acting.end()
-        if steps[-1].duration_ns is None or stopped:
-            to_ns = _up(time.time_ns(), length_ns)
-        if stopped:
-            self._tell(f"stopped: {stopped}")
-        return (from_ns, to_ns), stopped, acting.done()
+    def _in_turn(
+        self, in_turn: list[tuple[Any, Setup]], passage: Callable[[Setup, str | None, list[Step]], Passed]
+    ) -> Iterator[tuple[Any, Passed]]:
+        """Yield the passage of each value of a setting, until one has to be stopped."""
+        for value, setup in in_turn:
+            self._tell(f"now {value}")
+            passed = passage(setup, None, setup.steps())
+            yield value, passed
+            if passed.stopped is not None:
+                return
 
-    def _wait(self, watch: Watch, over: Callable[[], bool]) -> str | None:
-        """Return when it is over, or the reason why a stop rule ends the run."""
-        while not over():
-            self._supervisor.give_up_if_asked()
-            if (why := watch.look()) is not None:
-                return why
-            time.sleep(_LOOK_SECONDS)
-        return None
-
-    # -- what it found
-
-    def _summary(
+    def _passage(
         self,
-        began_ns: int,
-        span: tuple[int, int],
-        stopped: str | None,
-        done: list[Done],
-        load: Load,
+        network: RunningNetwork,
         measuring: Measuring,
         memory: Memory,
-        parts: frozenset[str],
+        setup: Setup,
+        rate: str | None,
+        steps: list[Step],
+    ) -> Passed:
+        """Let a load go through the network once, at this rate where one is given."""
+        made = self._made(setup, network, rate)
+        warm_up_ns = self._plan.phases.warm_up or 0
+        order = Order(
+            document=setup.load,
+            made=made,
+            config=setup.config(made),
+            warm_up_ns=warm_up_ns,
+            steps=steps,
+            supervisor=self._supervisor,
+            folder=self._supervisor.directory("load"),
+            take=measuring.take,
+            take_row=measuring.take_row,
+        )
+        load = setup.kind.make(order)
+        watch = Watch(self._plan.stop, self._supervisor, load, measuring, memory, self._folder)
+
+        def act() -> Acting:
+            return Acting(self._plan.actions, network.executor(), measuring.take_event, self._tell)
+
+        passage = Passage(load, watch, self._supervisor, act, self._tell)
+        return passage.carry_out(warm_up_ns, steps, measuring.window_ns)
+
+    def _summary(
+        self, began_ns: int, several: list[tuple[Any, Passed]], measuring: Measuring
     ) -> dict[str, Any]:
-        from_ns, to_ns = span
-        rows = measuring.rows()
-        steady = {name: figures.within(windows, from_ns, to_ns) for name, windows in rows.items()}
-        found: Figures = load.figures(from_ns, to_ns) or figures.of_paths(steady, measuring.unbounded())
-        measuring.write(steady)
-        replace(self._folder / "actions.json", json.dumps([_told(one) for one in done], indent=1).encode())
+        passed = [one for _, one in several]
+        spans = [(one.from_ns, one.to_ns) for one in passed]
+        found: Figures = passed[-1].figures or measuring.figures(spans)
+        measuring.write(spans)
+        done = [one for each in passed for one in each.done]
+        told = json.dumps([acting.in_full(one) for one in done], indent=1)
+        replace(self._folder / "actions.json", told.encode())
         rate = found[ALL]["rate_per_second"]
-        at_ceiling = self._ceiling is not None and rate >= _AT_CEILING * self._ceiling
+        limited = self._ceiling is not None and rate >= _AT_CEILING * self._ceiling
         return {
             "format": FORMAT,
             **self._run._asdict(),
             "began_ns": began_ns,
             "ended_ns": time.time_ns(),
-            "steady_from_ns": from_ns,
-            "steady_to_ns": to_ns,
-            "stopped": stopped,
-            "at_ceiling": at_ceiling or load.at_ceiling(),
+            "steady_from_ns": spans[0][0],
+            "steady_to_ns": spans[-1][1],
+            "stopped": passed[-1].stopped,
+            "at_ceiling": limited or any(one.at_ceiling for one in passed),
             "figures": found,
-            "steps": self._steps(from_ns, measuring, rows),
-            "actions": [_short(one) for one in done],
-            "memory": memory.of(parts),
+            "steps": [
+                {"value": value, "from_ns": from_ns, "to_ns": to_ns, "figures": of}
+                for each in several
+                for value, from_ns, to_ns, of in self._steps(each, measuring)
+            ],
+            "actions": [acting.in_short(one) for one in done],
             "held": [must.judge(found) for must in self._plan.must],
         }
 
     def _steps(
-        self, from_ns: int, measuring: Measuring, rows: Mapping[str, list[WindowRow]]
-    ) -> list[dict[str, Any]]:
-        """Return the figures by the values of a setting; the window in which it changed is in none."""
+        self, each: tuple[Any, Passed], measuring: Measuring
+    ) -> Iterator[tuple[Any, int, int, Figures]]:
+        """Yield the values of a setting that changed, with their times and figures."""
+        value, passed = each
         if self._plan.phases.sequence is None:
-            return []
-        found, length_ns = [], _whole(measuring.window_ns)
-        for step in self._setup.steps():
+            return
+        if value is not None:  # in a passage of its own
+            of = passed.figures or measuring.figures([(passed.from_ns, passed.to_ns)])
+            yield value, passed.from_ns, passed.to_ns, of
+            return
+        from_ns = passed.from_ns
+        for step in passed.steps:
             to_ns = from_ns + (step.duration_ns or 0)
-            inside = {
-                name: figures.within(windows, from_ns, to_ns - length_ns) for name, windows in rows.items()
-            }
-            of = figures.of_paths(inside, measuring.unbounded())
-            found.append({"value": step.value, "from_ns": from_ns, "to_ns": to_ns, "figures": of})
+            if to_ns > passed.to_ns:
+                return
+            # The window in which it changed has messages of both values.
+            yield step.value, from_ns, to_ns, measuring.figures([(from_ns, to_ns - measuring.window_ns)])
             from_ns = to_ns
-        return found
-
-
-class _Acting:
-    """What is done to the network while it is measured."""
-
-    def __init__(self, actions: Any, network: RunningNetwork, measuring: Measuring, tell: Tell) -> None:
-        self._stopping = threading.Event()
-        self._found: list[Done] = []
-        self._actions = actions
-        self._worker = Worker("actions", partial(self._play, network, measuring, tell), again=False)
-        if actions:
-            self._worker.start()
-
-    def _play(self, network: RunningNetwork, measuring: Measuring, tell: Tell) -> None:
-        try:
-            self._found = play(self._actions, network.executor(), measuring.take_event, self._stopping, tell)
-        except Problem as problem:
-            raise RuntimeError(problem.message) from None
-
-    def may_end(self, duration_ns: int | None) -> bool:
-        """Return whether a run may be over: where a count ends it, what is done has to be done."""
-        if self._worker.ended.is_set() and self._worker.problem:
-            return True
-        return duration_ns is not None or not self._actions or self._worker.ended.is_set()
-
-    def end(self) -> None:
-        """Undo what goes on; return when that is done."""
-        self._stopping.set()
-        if self._actions:
-            self._worker.join()
-
-    def done(self) -> list[Done]:
-        """Return what became of each; raises Problem where they could not be done at all."""
-        if self._worker.problem is not None:
-            raise Problem(f"the actions of the plan cannot be done: {self._worker.problem}")
-        return self._found
-
-
-def _finished(load: Load) -> bool:
-    return load.finished
-
-
-def _is_past(until_ns: int) -> bool:
-    return time.time_ns() >= until_ns
-
-
-def _whole(window_ns: int) -> int:
-    return max(window_ns, _SECOND_NS)
-
-
-def _up(time_ns: int, length_ns: int) -> int:
-    """Return the next begin of a window."""
-    return -(-time_ns // length_ns) * length_ns
-
-
-def _short(done: Done) -> dict[str, Any]:
-    return {
-        "name": done.action.do,
-        "what": done.action.what,
-        "began_ns": done.began_ns,
-        "ended_ns": done.ended_ns,
-        "problem": done.left or done.problem,
-    }
-
-
-def _told(done: Done) -> dict[str, Any]:
-    return {**_short(done), "results": [asdict(result) for result in done.results]}

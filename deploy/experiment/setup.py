@@ -12,23 +12,20 @@ from pydantic import ValidationError
 
 from collectors.config import load as configs
 from collectors.config.load import ConfigError, read_text
-from collectors.config.mistakes import key_text, of_validation, unknown_name
+from collectors.config.mistakes import key_text, of_validation
 from collectors.config.model import Config
 from collectors.config.yaml_lines import Place
-from collectors.router.topology import EXPECT_SEPARATOR, pair, parse_expected
 from deploy.experiment import load as loads
 from deploy.experiment.document import Json, changed
-from deploy.experiment.form import Plan
+from deploy.experiment.form import Plan, Ramp, Steps
 from deploy.experiment.lines import Lines, Told, without_types
 from deploy.experiment.load import Step
 from deploy.topology import load as topologies
 from deploy.topology.mistakes import Source
 from deploy.topology.outputs import monitor
-from deploy.topology.plan import CLIENTS
 
 STORY: Final = "experiment"  # the plan's actions, as a story of its topology
 TOPOLOGY: Final = ("network", "topology")
-_ANYWHERE: Final = frozenset({"command", "clock"})  # what these are done to, only the plan's writer knows
 _CONFIG: Final = "load"  # how messages call the config that follows from a plan
 
 
@@ -71,9 +68,23 @@ class Setup:
             return [Step(None, self.plan.phases.steady)]
         return [Step(value, sequence.each_ns(value)) for value in sequence.values]
 
+    def in_turn(self) -> list[tuple[Any, Setup]]:
+        """Return each value that takes a load of its own, with what that needs; raises ConfigError."""
+        sequence = self.plan.phases.sequence
+        if sequence is None or sequence.is_rate:
+            return []
+        found = []
+        for value in sequence.values:
+            lines = Lines("the plan", lambda _place: 0)
+            try:
+                found.append((value, make(_stepped(self.document, sequence, value), {}, lines)))
+            except Told:
+                lines.refuse()
+        return found
+
     def _rates(self) -> list[tuple[Any, int | None]]:
         sequence = self.plan.phases.sequence
-        if sequence is None or sequence.of != "load.rate":
+        if sequence is None or not sequence.is_rate:
             return []
         first, *others = [(step.value, step.duration_ns or 0) for step in self.steps()]
         return [(first[0], first[1] + (self.plan.phases.warm_up or 0)), *others]
@@ -117,11 +128,19 @@ def make(document: Json, levels: Mapping[str, Any], lines: Lines) -> Setup:
     setup = Setup(document, plan, *_network(document, plan, lines, when))
     try:
         setup.config()
+        setup.in_turn()
     except ConfigError as error:
         for text in error.mistakes:
             lines.add(*_place_of(text, lines), when)
         raise Told from None
     return setup
+
+
+def _stepped(document: Json, sequence: Steps | Ramp, value: Any) -> Json:
+    """Return the document of one value of a setting, steady."""
+    phases = {"warm-up": document["phases"]["warm-up"]} if "warm-up" in document["phases"] else {}
+    made = changed(document, {sequence.of: value})
+    return {**made, "phases": {**phases, "steady": sequence.each}}
 
 
 def check_load(load: Json, lines: Lines, when: str = "") -> None:
@@ -163,7 +182,6 @@ def _network(document: Json, plan: Plan, lines: Lines, when: str) -> tuple[topol
     if document.get("actions"):
         value["stories"] = {**value.get("stories", {}), STORY: document["actions"]}
     network = topology(value, lines, when)
-    _check_targets(plan, network, lines, when)
     return network, monitor.config(network.plan)
 
 
@@ -176,20 +194,6 @@ def _given_config(file: Path, lines: Lines) -> Json:
             lines.add_text(text)
         raise Told from None
     return dict(found)
-
-
-def _check_targets(plan: Plan, network: topologies.Network, lines: Lines, when: str) -> None:
-    """Tell actions on parts and links that are not there."""
-    parts = {*network.plan.routers, *network.plan.brokers}
-    links = {pair(one, other).id for one, other, _ in network.plan.links()}
-    links |= {pair(CLIENTS, part).id for part in parts}
-    for number, action in enumerate(plan.actions):
-        of_link = EXPECT_SEPARATOR in action.what
-        known = links if of_link else parts
-        what = pair(*parse_expected(action.what)).id if of_link else action.what
-        if action.do not in _ANYWHERE and what not in known:
-            reason = unknown_name("link" if of_link else "router or broker", action.what, sorted(known))
-            lines.add(("actions", number, "what"), reason, when)
 
 
 def _in_plan(place: Place) -> Place:

@@ -145,7 +145,7 @@ class StreamLoad:
         if failed:
             raise failed[0]
 
-    def begin(self) -> int:
+    def begin(self) -> tuple[int, int]:
         """Receivers that stand alone go first: a sender waits for those of its own process only."""
         alone = [f for f, share in zip(self._feeders, self.shares, strict=True) if not share.send]
         others = [feeder for feeder in self._feeders if feeder not in alone]
@@ -155,7 +155,8 @@ class StreamLoad:
         for feeder in others:
             feeder.say("begin")
         self._wait(lambda: all(self._is_sending(feeder) for feeder in others), "senders to begin")
-        return max(int(feeder.status["started_ns"]) for feeder in others)
+        started = [feeder.status["started_ns"] for feeder in others]
+        return min(first for first, _ in started), max(last for _, last in started)
 
     def _is_attached(self, feeder: Feeder) -> bool:
         return "not_ready" in feeder.status and feeder.status["not_ready"] is None

@@ -59,16 +59,14 @@ class StreamWorker:
     def tell(self, **more: Any) -> None:
         prober = self._prober
         senders = [end.sender for end in prober.senders]
-        started = all(sender.started for sender in senders)
+        started = [sender.backlog.start_ns if sender.started else 0 for sender in senders]
         self._writer.status(
             {
                 "sent": sum(sender.sent for sender in senders),
                 "refused": sum(sender.refused for sender in senders),
                 "unsettled": sum(sender.unsettled for sender in senders),
                 "received": sum(receiver.received for receiver in prober.receivers),
-                "started_ns": max((sender.backlog.start_ns for sender in senders), default=0)
-                if started
-                else None,
+                "started_ns": (min(started), max(started)) if all(started) and started else None,
                 "finished": all(sender.finished for sender in senders),
                 "not_ready": prober.not_ready(),
                 "problem": prober.failure

@@ -30,6 +30,7 @@ class Watch:
     ) -> None:
         self._stop, self._supervisor, self._load = stop, supervisor, load
         self._measuring, self._memory, self._folder = measuring, memory, folder
+        self._before = measuring.decided()  # of an earlier load on the same network
         self._next = 0.0
         self._moved, self._moved_at = -1, time.monotonic()
 
@@ -48,7 +49,7 @@ class Watch:
 
     def _unsafe(self) -> str | None:
         stop = self._stop
-        if stop.lost is not None and (share := self._measuring.lost_share()) > stop.lost:
+        if stop.lost is not None and (share := self._lost_share()) > stop.lost:
             return f"{share:.2%} are lost, and {stop.lost:.2%} is the bound"
         if stop.memory is not None and (above := self._memory.above(stop.memory)) is not None:
             return above
@@ -56,6 +57,9 @@ class Watch:
         if free < stop.disk:
             return f"{free:,} bytes of disk are free, and {stop.disk:,} is the bound"
         return None
+
+    def _lost_share(self) -> float:
+        return self._measuring.decided().less(self._before).lost_share
 
     def _still(self, now: float) -> str | None:
         if (moved := self._load.progress()) != self._moved:

@@ -4,17 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from collectors.contract.window_rows import WindowRow, decode_window
 
-_COUNTED: Final = ("received", "refused", "lost")
+
+class Decided(NamedTuple):
+    """What became of messages."""
+
+    received: int = 0
+    refused: int = 0
+    lost: int = 0
+
+    def less(self, other: Decided) -> Decided:
+        return Decided(*(one - before for one, before in zip(self, other, strict=True)))
+
+    def plus(self, other: Decided) -> Decided:
+        return Decided(*(one + more for one, more in zip(self, other, strict=True)))
+
+    @property
+    def lost_share(self) -> float:
+        return self.lost / max(1, sum(self))
 
 
 class _Kept(NamedTuple):
     offset: int
     length: int
-    counts: tuple[int, ...]
+    decided: Decided
 
 
 class Windows:
@@ -24,25 +40,19 @@ class Windows:
         self._file = file.open("w+b")
         self._end = 0
         self._kept: dict[str, dict[int, _Kept]] = {}  # by path and begin
-        self._sums = [0] * len(_COUNTED)
+        self.decided = Decided()  # of all windows by now
 
     def add(self, row: bytes) -> None:
         found = decode_window(row)
-        counts = tuple(found["classes"][name] for name in _COUNTED)
+        classes = found["classes"]
+        decided = Decided(classes["received"], classes["refused"], classes["lost"])
         windows = self._kept.setdefault(found["path"], {})
         old = windows.get(found["window_start_ns"])
-        before = old.counts if old else (0,) * len(_COUNTED)
-        self._sums = [sum_ + new - was for sum_, new, was in zip(self._sums, counts, before, strict=True)]
+        self.decided = self.decided.plus(decided).less(old.decided if old else Decided())
         self._file.seek(self._end)
         self._file.write(row)
-        windows[found["window_start_ns"]] = _Kept(self._end, len(row), counts)
+        windows[found["window_start_ns"]] = _Kept(self._end, len(row), decided)
         self._end += len(row)
-
-    @property
-    def lost_share(self) -> float:
-        """How much of what is decided by now was lost."""
-        received, refused, lost = self._sums
-        return lost / max(1, received + refused + lost)
 
     @property
     def paths(self) -> list[str]:

@@ -42,8 +42,28 @@ class Rates:
         elif known.revision == header.revision:  # a second with very many changes of outcome comes in parts
             self._ledgers[key] = known._replace(sent=known.sent + sent)
 
+    def backlog(self, from_second: int, to_second: int) -> list[int]:
+        """Return how many messages were due and not there at the end of each second of [from, to).
+
+        What the sender gave up, or had to, is not waited for.
+        """
+        found, waiting, left = self._by_second(), 0, []
+        for second in range(min(found, default=from_second), to_second):
+            due, _, received, unsent = found.get(second, (0, 0, 0, 0))
+            waiting += due - received - unsent
+            if second >= from_second:
+                left.append(waiting)
+        return left
+
     def write(self, file: Path) -> None:
         """Write a line for each second; raises OSError."""
+        found = self._by_second()
+        with file.open("w", newline="", encoding="utf-8") as out:
+            writer = csv.writer(out)
+            writer.writerow(("second", "due", "sent", "received", "unsent"))
+            writer.writerows((second, *found[second]) for second in sorted(found))
+
+    def _by_second(self) -> dict[int, list[int]]:
         found: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
         for (_, second), ledger in self._ledgers.items():
             found[second][0] += ledger.due
@@ -51,7 +71,4 @@ class Rates:
             found[second][3] += ledger.unsent
         for second, count in self._received.items():
             found[second][2] += count
-        with file.open("w", newline="", encoding="utf-8") as out:
-            writer = csv.writer(out)
-            writer.writerow(("second", "due", "sent", "received", "unsent"))
-            writer.writerows((second, *found[second]) for second in sorted(found))
+        return found

@@ -127,10 +127,10 @@ def by_turns(
     """Return runs of A and B as `compare --run` makes them: in pairs, the order within each by chance."""
     sides: tuple[list[Json], list[Json]] = ([], [])
     drift = drifts(network, 2 * repetitions, rng)
+    b_first = rng.random(repetitions) < 0.5
     for place, now in enumerate(drift):
         repetition, second = divmod(place, 2)
-        first_is_b = rng.random() < 0.5 if not second else first_is_b
-        is_b = bool(second) != first_is_b
+        is_b = bool(second) != bool(b_first[repetition])
         made = summary(network, rng, place + 1, repetition, now + (slower if is_b else 0.0))
         sides[is_b].append(made)
     return sides

@@ -38,12 +38,12 @@ def block_length(series: Numbers) -> float:
 
 
 def _last_lag(correlation: Numbers, quiet: int, most: int) -> int:
-    """Return the lag behind which `quiet` lags in a row have no correlation, at least 1."""
+    """Return the first of `quiet` lags in a row without correlation, as its authors' programs do."""
     n = len(correlation)
     loud = np.abs(correlation[1 : most + 1]) >= _BOUND * math.sqrt(math.log10(n) / n)
     for lag in range(len(loud) - quiet + 1):
         if not loud[lag : lag + quiet].any():
-            return max(lag, 1)
+            return lag + 1
     return int(np.flatnonzero(loud)[-1]) + 1
 
 

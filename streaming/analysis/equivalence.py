@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from scipy import special
 
@@ -24,8 +24,7 @@ class Margins:
     p99: float = 0.10
     rate: float = 0.02
     loss: float = 0.000_1
-    p50_floor_ns: float = 50_000
-    p99_floor_ns: float = 200_000
+    latency_floor_ns: float = 50_000
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
@@ -43,12 +42,8 @@ class Margins:
         if not figure.ratio:
             return share
         if figure.unit == "ns":
-            share = max(share, float(getattr(self, f"{figure.name}_floor_ns")) / math.exp(min(a, b)))
+            share = max(share, self.latency_floor_ns / math.exp(min(a, b)))
         return math.log1p(share)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return them by name."""
-        return asdict(self)
 
 
 DEFAULT: Final = Margins()

@@ -108,7 +108,7 @@ def _unjudged(figure: Figure, sides: Sides) -> FigureVerdict:
         word="unclear",
         not_worse=False,
         repetitions=None,
-        decided_by="" if known else f"runs with messages, as one without them has no {figure.name}",
+        decided_by="" if known else "runs that all receive messages",
     )
 
 

@@ -16,6 +16,7 @@ from streaming.analysis.figures import Numbers
 MOST_WAYS: Final = 50_000  # are all gone through, e.g. C(18, 9) = 48,620; of more, this many are drawn:
 DRAWN: Final = 9_999
 _ROUNDING: Final = 1e-9
+_TIE: Final = 1e-6  # of t, or of the largest difference: as large, in arithmetic that rounds
 Ways = NDArray[np.float64]
 
 
@@ -98,5 +99,5 @@ def _welch(members: Ways, runs: Numbers) -> Numbers:
 
 def _share(found: Numbers, observed: float, *, every: bool) -> float:
     """Return the share that is as large; of drawn ways the observed one is one more (no p is 0)."""
-    as_large = int(np.count_nonzero(found >= observed * (1 - _ROUNDING)))
+    as_large = int(np.count_nonzero(found >= observed * (1 - _ROUNDING) - _TIE))
     return as_large / len(found) if every else (as_large + 1) / (len(found) + 1)

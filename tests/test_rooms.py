@@ -68,6 +68,7 @@ _MAY_IMPORT = {
     "deploy/spark_submit": "errors jvm parts",
     "deploy/standin": "control_socket errors logs",
     "deploy/topology": "",
+    "deploy/examples": "",
     "deploy/actions": "embedded errors lab marks topology why",
     "deploy/embedded": "errors jvm standin topology",
     "deploy/lab": "control_socket embedded errors jvm logs signals standin topology",

@@ -60,7 +60,7 @@ def _capacity(results: Results) -> Iterator[str]:
     searched = [run for run in results.runs if run.search is not None]
     for run in searched[:_NAMED]:
         levels = ", ".join(f"{last_word(name)} {written(level)}" for name, level in run.levels.items())
-        yield f"capacity{f' with {levels}' if levels else ''}: {shown(run.search.says) if run.search else ''}"
+        yield f"capacity{f' with {levels}' if levels else ''}: {shown(run.search.interval.says) if run.search else ''}"
     if len(searched) > _NAMED:
         yield f"and of {_count(len(searched) - _NAMED, 'search')} more"
 

@@ -96,19 +96,27 @@ class Step:
 class Tried:
     """A trial of a search."""
 
-    asked_per_second: Number
+    rate_per_second: Number  # of each path
     word: Name
     why: Text = ""
+    figures: Figures | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class Interval:
     """Where a search found the capacity to be: the highest rate that passed, the lowest that failed."""
 
     says: Text
     low_per_second: Number | None = None
     high_per_second: Number | None = None
-    tried: Annotated[Sequence[Tried], Field(max_length=1_000)] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A search, with its trials in the order of time."""
+
+    interval: Interval
+    trials: Annotated[Sequence[Tried], Field(max_length=1_000)] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,15 +174,17 @@ def trials(run: Run) -> str:
     kinds = {"passed": "good", "failed": "bad"}
     rows: list[list[markup.Cell]] = [
         [
-            rate(one.asked_per_second),
+            rate(one.rate_per_second),
             With(shown(one.word), kind=kinds.get(one.word, "unsure")),
+            rate(one.figures.rate_per_second if one.figures else None),
+            share(one.figures.lost_share if one.figures else None),
+            P99.written(one.figures.p99_ns if one.figures else None),
             shown(one.why),
         ]
-        for one in run.search.tried
+        for one in run.search.trials
     ]
-    return markup.paragraph(shown(run.search.says)) + (
-        markup.table(("asked", "trial", "why"), rows, "words") if rows else ""
-    )
+    names = ("asked of a path", "trial", "got in all", "lost", "p99", "why")
+    return markup.paragraph(shown(run.search.interval.says)) + markup.table(names, rows, "words")
 
 
 def actions(run: Run) -> str:

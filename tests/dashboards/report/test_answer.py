@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dashboards.report.answer import answer, figures, remarks
-from dashboards.report.model import Action, Figures, Held, Plan, Planned, Results, Run, Search
+from dashboards.report.model import Action, Figures, Held, Interval, Plan, Planned, Results, Run, Search
 
 MS = 1_000_000
 
@@ -100,7 +100,7 @@ def test_no_run_is_finished() -> None:
 def test_a_search_says_its_interval() -> None:
     """Of each combination of levels that was searched."""
     said = "between 4,000/s, which passed 3 of 3, and 4,400/s, which failed 2 of 3"
-    found = results(run(1, {"load.size": "1kB"}, search=Search(said, 4_000, 4_400)))
+    found = results(run(1, {"load.size": "1kB"}, search=Search(Interval(said, 4_000, 4_400))))
     assert answer(found).startswith(f"Capacity with size 1kB: {said}.")
 
 

@@ -60,6 +60,7 @@ _MAY_IMPORT = {
     "deploy/live_check": "errors logs",
     "deploy/status": "errors options",
     "deploy/trace": "",
+    "deploy/loads": "errors logs ping signals",
     "deploy/report": "errors marks",
     "deploy/why": "errors",
     "deploy/results": "errors",
@@ -73,7 +74,7 @@ _MAY_IMPORT = {
     "deploy/embedded": "errors jvm standin topology",
     "deploy/lab": "control_socket embedded errors jvm logs signals standin topology",
     "deploy/demo": "actions embedded errors jvm lab signals topology why",
-    "deploy/experiment": ("actions control_socket embedded errors jvm lab logs parts ping topology"),
+    "deploy/experiment": ("actions control_socket embedded errors jvm lab loads logs parts ping topology"),
     "deploy/commands": (
         "actions compare demo errors experiment lab live_check logs marks options parts ping report results"
         " signals spark_submit status topology trace why"

@@ -84,6 +84,7 @@ class Path:
     subscription: str | None
     rules: Rules
     marking_ns: int = 0  # how long a colour is sent (streaming/marking.md); 0: not marked
+    reads_per_second: float = 0.0  # what each receiver takes at most; 0: as fast as messages come
 
     @property
     def addresses(self) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from collectors.amqp.options import MAX_FRAME_BYTES
 from collectors.config.paths import Path
@@ -68,7 +68,9 @@ class Ends:
         journals: Journals,
         compare_clocks: bool,
         warm_up: bool,
+        may_send: Callable[[], bool] = lambda: True,
     ) -> None:
+        self._may_send = may_send
         self.loop, self._connection, self._sink, self._cap = loop, connection, sink, cap
         self.clock: Final = RunClock.start()
         self._began_second = self.clock.now_ns() // SECOND_NS
@@ -102,6 +104,13 @@ class Ends:
         )
         return SendingEnd(spec, self._one_sender(spec, schedule, warmup=False), warmup)
 
+    def new_sender(self, loop: Loop, connection: Connection, path: Path, *parts: Any, **more: Any) -> Sender:
+        """Makes a sender of these parts; other loads than a stream have senders of other kinds."""
+        return Sender(loop, connection, path, *parts, **more)
+
+    def new_receiver(self, connection: Connection, path: Path, *parts: Any, **more: Any) -> Receiver:
+        return Receiver(connection, path, *parts, **more)
+
     def _one_sender(self, spec: SenderSpec, schedule: Schedule, *, warmup: bool) -> Sender:
         path, run, now = spec.paths[0], new_run(), self.clock.now_ns()
         connection = self._connection(path.source, "sender", alone=_alone(path))
@@ -109,7 +118,7 @@ class Ends:
         self._guards[f"{run:016x}"] = guard
         headers = [header_for(p, "sender", spec.name, run, now, warmup=warmup) for p in spec.paths]
         journal = self._journals.ledger(headers)
-        sender = Sender(
+        sender = self.new_sender(
             self.loop,
             connection,
             path,
@@ -133,7 +142,7 @@ class Ends:
         asker = self._clocks.asker_on(connection)
         header = header_for(path, "receiver", spec.name, run, self.clock.now_ns())
         store = self._journals.rows(header)
-        receiver = Receiver(
+        receiver = self.new_receiver(
             connection,
             path,
             Publisher([header], self._sink, store.commit),
@@ -266,6 +275,9 @@ class Ends:
             self.loop.call_in(0.02, self._start_senders)
 
     def _may_start(self, path: Path, sender: Sender) -> bool:
+        if not self._may_send():
+            self._begun_ns = self.clock.now_ns()
+            return False
         now = self.clock.now_ns()
         receivers = [receiver for receiver in self.receivers if receiver.path.flow == path.flow]
         if not (sender.has_credit and all(receiver.link_up for receiver in receivers)):

@@ -23,7 +23,7 @@ from collectors.probe.measure.clock import STEP_NS
 from collectors.probe.measure.guard import RateCap
 from collectors.probe.publisher import Sink, new_run
 from collectors.probe.receiver import Receiver
-from collectors.probe.specs import receiver_specs, sender_specs
+from collectors.probe.specs import ReceiverSpec, SenderSpec, receiver_specs, sender_specs
 from collectors.probe.transport import Connection, Transport
 from collectors.process.worker import Worker
 
@@ -45,6 +45,7 @@ class Settings:
     compare_clocks: bool = True  # with ends in other processes
     stop_when_finished: bool = False  # when all schedules have come to their end
     numbers: frozenset[int] | None = None  # of paths with several senders or receivers, only these
+    may_send: Callable[[], bool] = lambda: True  # senders begin when it says so, and receivers are there
 
 
 class Prober:
@@ -58,15 +59,21 @@ class Prober:
         sink: Sink,
         settings: Settings,
         transport: Callable[[Loop], Transport] = AmqpTransport,
+        ends: Callable[..., Ends] = Ends,
+        specs: tuple[Sequence[SenderSpec], Sequence[ReceiverSpec]] | None = None,
     ) -> None:
-        """Paths of one multicast flow are sent once: give all of them."""
+        """Paths of one multicast flow are sent once: give all of them. `specs` replace all their ends."""
         self.loop: Final = Loop()
         self.loop.on_stood_still = self._stood_still
         self._endpoints, self._sink, self._settings = endpoints, sink, settings
         self._cap = RateCap(settings.max_rate)
         self._connections: dict[tuple[str, str, str], Connection] = {}
         self._transport = transport(self.loop)
-        self._specs = sender_specs(send, settings.numbers), receiver_specs(receive, settings.numbers)
+        self._specs = specs or (
+            sender_specs(send, settings.numbers),
+            receiver_specs(receive, settings.numbers),
+        )
+        self._make_ends = ends
         self._ends = self._new_ends(warm_up=True)
         self._worker = Worker("probe", self._run, again=False)
         self._started = False
@@ -100,6 +107,15 @@ class Prober:
         self.loop.post(self._begin)
         self._worker.start()
         self._started = True
+
+    def stop_sending(self) -> None:
+        """Ends all schedules; what is on its way is still received."""
+        self.loop.post(lambda: self._ends.stop_sending())  # noqa: PLW0108 -- those of then
+
+    @property
+    def ends(self) -> Ends:
+        """Its ends as of now."""
+        return self._ends
 
     def end(self) -> None:
         """Ends after a wait for what is on its way; sets `ended` then."""
@@ -151,7 +167,7 @@ class Prober:
     def _new_ends(self, *, warm_up: bool) -> Ends:
         folder = self._settings.journals
         journals: Journals = FileJournals(folder) if folder is not None else MemoryJournals()
-        return Ends(
+        return self._make_ends(
             self.loop,
             self._connection,
             self._specs,
@@ -160,6 +176,7 @@ class Prober:
             journals=journals,
             compare_clocks=self._settings.compare_clocks,
             warm_up=warm_up,
+            may_send=self._settings.may_send,
         )
 
     # -- in the loop's thread

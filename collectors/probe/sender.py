@@ -65,7 +65,11 @@ class Sender:
         self.outcomes = [0] * len(CODES)
         self.send_delays: Final = SendDelays()
         self.sent = 0
-        self._colours = SendingColours(connection, path, run, self)
+        self._colours = SendingColours(connection, self.linked_to(path), run, self)
+
+    def linked_to(self, path: Path) -> Path:
+        """Returns the path by whose address its links go."""
+        return path
 
     @property
     def link(self) -> SendingLink:
@@ -109,7 +113,7 @@ class Sender:
 
     def on_credit(self) -> None:
         if self.started and (self.backlog.waiting or self._schedule.unpaced):
-            self._send_due()
+            self.send_due()
 
     def on_outcome(self, number: int, outcome: Outcome) -> None:
         code = CODES[outcome]
@@ -174,7 +178,7 @@ class Sender:
         if self.finished:
             return
         try:
-            self._send_due()
+            self.send_due()
         finally:  # whatever is raised, the next turn comes
             self._next_tick()
 
@@ -204,7 +208,8 @@ class Sender:
             return "no_credit"
         return "guard"  # with credit, it is the host's rate cap
 
-    def _send_due(self) -> None:
+    def send_due(self) -> None:
+        """Sends what is due, as far as it may now."""
         if self.finished:
             return
         now, unpaced = self._clock.now_ns(), self._schedule.unpaced
@@ -215,7 +220,7 @@ class Sender:
         if not (link.attached and (unpaced or self.backlog.waiting)):
             return
         if link.held:
-            link.when_written(self._send_due)
+            link.when_written(self.send_due)
             return
         most = min(_MOST_IN_TURN, max(1, _BYTES_IN_TURN // self._longest_bytes))
         room = min(link.credit, self._cap.room(now), most)
@@ -232,7 +237,7 @@ class Sender:
             if unpaced:
                 self.backlog.give_back_unpaced(room)
         if room or (link.credit > 0 and (self.backlog.waiting or unpaced)):
-            self._loop.post(self._send_due)  # the socket's turn first
+            self._loop.post(self.send_due)  # the socket's turn first
 
     def _send_within_second(self, colour: SendingColour, most: int) -> int:
         """Sends up to `most` messages, all in one second. Returns how many: none in another colour's."""

@@ -153,6 +153,13 @@ class ReceivingLink(Link, Protocol):
     def is_read(self) -> bool:
         """Whether all that had come to the socket is read."""
 
+    @property
+    def credit(self) -> int:
+        """How many messages the peer may send yet; 0 while not attached."""
+
+    def grant(self, count: int) -> None:
+        """Lets the peer send so many more, on a path that is read at a rate; else the link does so itself."""
+
     def stop(self) -> None:
         """Takes no more messages: what comes now stays the peer's."""
 

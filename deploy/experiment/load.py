@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from pydantic import BaseModel
-
+from collectors.config.mistakes import Mistake
 from collectors.config.model import Config
 from deploy.embedded.supervise.supervisor import Supervisor
 
@@ -65,6 +64,12 @@ class Load(Protocol):
     def stop(self) -> None:
         """Send no more, wait for what is on its way, and end; all records are handed on then."""
 
+    def unbounded(self) -> list[str]:
+        """Return the paths that go as fast as they can."""
+
+    def processes(self) -> int:
+        """Return how many of its processes send."""
+
     def figures(self, from_ns: int, to_ns: int) -> Figures | None:
         """Return what it counted by itself in that time; None where its records are counted."""
 
@@ -75,9 +80,8 @@ class Load(Protocol):
 class Kind(Protocol):
     """A kind of load, as a plan names it by `load.kind`."""
 
-    @property
-    def form(self) -> type[BaseModel]:
-        """The form of `load` in a plan."""
+    def mistakes(self, load: Json) -> list[Mistake]:
+        """Return what is wrong with `load` of a plan by itself, at places within it."""
 
     def config(self, base: Json, load: Json, values: Sequence[tuple[Any, int | None]]) -> Json:
         """Return the config of Inflight for it, made of a network's own.
@@ -93,9 +97,9 @@ DEFAULT: Final = "stream"
 
 def kinds() -> dict[str, Kind]:
     """Return all kinds by name."""
-    from deploy.experiment.streams import Streams  # noqa: PLC0415 -- it knows of this module
+    from deploy.experiment import other_loads, streams  # noqa: PLC0415 -- they know of this module
 
-    return {"stream": Streams()}
+    return {"stream": streams.Streams(), **dict.fromkeys(other_loads.KINDS, other_loads.Others())}
 
 
 def kind_of(load: Mapping[str, Any]) -> Kind:

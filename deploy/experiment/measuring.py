@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -98,9 +98,8 @@ class Measuring:
         with self._lock:
             return self.windows.decided
 
-    def figures(self, spans: Spans) -> dict[str, dict[str, Any]]:
+    def figures(self, spans: Spans, unbounded: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Return the figures of each path and of all, of the windows within these times."""
-        unbounded = [name for name, path in self._paths.items() if path.rate[0].start == 0]
         return figures.of_paths(self._rows(spans), unbounded)
 
     def backlog(self, from_ns: int, to_ns: int) -> list[int]:

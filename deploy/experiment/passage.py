@@ -28,6 +28,8 @@ class Passed:
     stopped: str | None  # why it was cut short
     done: list[Done]
     at_ceiling: bool
+    unbounded: list[str]  # paths that went as fast as they could
+    processes: int  # of the load, that sent
     figures: Figures | None  # of a load that counts by itself
 
 
@@ -61,8 +63,17 @@ class Passage:
             to_ns = up(time.time_ns(), window_ns)
         self._tell("waiting for what is on its way")
         load.stop()
-        figures = load.figures(from_ns, to_ns)
-        return Passed(from_ns, to_ns, steps, stopped, acting.done(), load.at_ceiling(), figures)
+        return Passed(
+            from_ns=from_ns,
+            to_ns=to_ns,
+            steps=steps,
+            stopped=stopped,
+            done=acting.done(),
+            at_ceiling=load.at_ceiling(),
+            unbounded=load.unbounded(),
+            processes=load.processes(),
+            figures=load.figures(from_ns, to_ns),
+        )
 
     def _measured(self, acting: Acting, from_ns: int, steps: Sequence[Step]) -> str | None:
         if steps[-1].duration_ns is None:

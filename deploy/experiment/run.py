@@ -43,6 +43,7 @@ class OneRun:
         tell: Tell,
         ceiling_per_second: float | None,
     ) -> None:
+        """`ceiling_per_second`: what one process of the load can send at the most, where it is known."""
         self._run, self._folder, self._supervisor, self._tell = run, folder, supervisor, tell
         self._setup = experiment.setup(run.levels)
         self._plan = self._setup.plan
@@ -133,13 +134,14 @@ class OneRun:
     ) -> dict[str, Any]:
         passed = [one for _, one in several]
         spans = [(one.from_ns, one.to_ns) for one in passed]
-        found: Figures = passed[-1].figures or measuring.figures(spans)
+        found: Figures = passed[-1].figures or measuring.figures(spans, passed[-1].unbounded)
         measuring.write(spans)
         done = [one for each in passed for one in each.done]
         told = json.dumps([acting.in_full(one) for one in done], indent=1)
         replace(self._folder / "actions.json", told.encode())
         rate = found[ALL]["rate_per_second"]
-        limited = self._ceiling is not None and rate >= _AT_CEILING * self._ceiling
+        ceiling = (self._ceiling or 0.0) * passed[-1].processes
+        limited = 0 < _AT_CEILING * ceiling <= rate
         return {
             "format": FORMAT,
             **self._run._asdict(),
@@ -167,7 +169,7 @@ class OneRun:
         if self._plan.phases.sequence is None:
             return
         if value is not None:  # in a passage of its own
-            of = passed.figures or measuring.figures([(passed.from_ns, passed.to_ns)])
+            of = passed.figures or measuring.figures([(passed.from_ns, passed.to_ns)], passed.unbounded)
             yield value, passed.from_ns, passed.to_ns, of
             return
         from_ns = passed.from_ns
@@ -176,5 +178,6 @@ class OneRun:
             if to_ns > passed.to_ns:
                 return
             # The window in which it changed has messages of both values.
-            yield step.value, from_ns, to_ns, measuring.figures([(from_ns, to_ns - measuring.window_ns)])
+            alone = [(from_ns, to_ns - measuring.window_ns)]
+            yield step.value, from_ns, to_ns, measuring.figures(alone, passed.unbounded)
             from_ns = to_ns

@@ -6,7 +6,7 @@ import logging
 import shutil
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from deploy import logs
 from deploy.embedded.supervise.process import Interrupted
@@ -18,7 +18,9 @@ from deploy.experiment.plan import Experiment
 from deploy.experiment.progress import Progress
 from deploy.experiment.run import OneRun
 from deploy.jvm import artifacts
+from deploy.loads import ceiling
 
+_CEILING_SECONDS: Final = 2.0
 HELD, BROKEN, INTERRUPTED = 0, 1, 130  # exit status; 2 is a Problem's
 Say = Callable[[str], None]
 
@@ -42,6 +44,8 @@ class Runner:
                 artifacts.ensure()
             seconds = {run.number: estimate.of_run(experiment.setup(run.levels)).seconds for run in missing}
             progress = Progress(self._say, seconds, len(experiment.runs))
+            if missing:
+                self._measure_ceiling()
             for run in missing:
                 progress.begin(run)
                 try:
@@ -57,15 +61,23 @@ class Runner:
                 self._say(line)
         return HELD if verdict.all_held(folder.summaries()) else BROKEN
 
+    def _measure_ceiling(self) -> None:
+        """Note what one process of a load can send at the most on this machine, unless that is known."""
+        about = self._folder.about()
+        if about["ceiling"] is None:
+            self._say("measuring what one process of the load can send by itself")
+            about["ceiling"] = ceiling.measure(_CEILING_SECONDS).as_json()
+            self._folder.note(about)
+
     def _one(self, run: Run, stopping: threading.Event, progress: Progress) -> dict[str, Any]:
         """Carry out one run, and keep it once it is whole. Its files stay for a look where it fails."""
         folder = self._folder
         part = folder.begin(run)
         scratch = folder.path / SCRATCH
         about = folder.about()
-        ceiling = (about["ceiling"] or {}).get("messages_per_second")
+        most = (about["ceiling"] or {}).get("messages_per_second")
         with Supervisor(scratch, stopping=stopping.is_set) as supervisor:
-            one = OneRun(self._experiment, run, part, supervisor, progress.tell, ceiling)
+            one = OneRun(self._experiment, run, part, supervisor, progress.tell, most)
             summary = one.carry_out()
         shutil.rmtree(scratch, ignore_errors=True)
         folder.finish(run, summary)

@@ -48,7 +48,7 @@ def search(
     while (rate := state.next_rate()) is not None:
         tell(f"trial {len(trials) + 1}: {rate:g}/s a path")
         last = pass_once(f"{rate:.10g}/s", [Step(None, wanted.trial)])
-        found = measuring.figures([(last.from_ns, last.to_ns)])
+        found = measuring.figures([(last.from_ns, last.to_ns)], last.unbounded)
         of = found[ALL]
         trial = searching.Trial(
             asked_per_second=of["asked_per_second"] or rate,

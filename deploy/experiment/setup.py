@@ -149,12 +149,10 @@ def check_load(load: Json, lines: Lines, when: str = "") -> None:
         kind = loads.kind_of(load)
     except ValueError as error:
         lines.give_up(("load", "kind"), str(error), when)
-    try:
-        kind.form.model_validate(load)
-    except ValidationError as error:
-        for place, reason in of_validation(kind.form, error):
+    if mistakes := kind.mistakes(load):
+        for place, reason in mistakes:
             lines.add(("load", *without_types(place)), reason, when)
-        raise Told from None
+        raise Told
 
 
 def topology(value: Json, lines: Lines, when: str = "") -> topologies.Network:

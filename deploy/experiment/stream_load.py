@@ -225,6 +225,13 @@ class StreamLoad:
                 came, moved_at = now, time.monotonic()
             time.sleep(_LOOK_SECONDS)
 
+    def unbounded(self) -> list[str]:
+        paths = resolve(self._order.config)
+        return [name for name, path in paths.items() if path.rate[0].start == 0]
+
+    def processes(self) -> int:
+        return sum(bool(share.send) for share in self.shares)
+
     def figures(self, from_ns: int, to_ns: int) -> Figures | None:  # noqa: ARG002 -- the interface
         return None
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
+from collectors.config.mistakes import Mistake, of_validation
 from collectors.config.model import Defaults, Name, PathConfig, Profile
 from deploy.experiment.load import Json, Load, Order
 
@@ -42,7 +43,13 @@ class StreamForm(Defaults):
 
 
 class Streams:
-    form: Final = StreamForm
+    def mistakes(self, load: Json) -> list[Mistake]:
+        """Return what is wrong with its settings; paths are looked up later."""
+        try:
+            StreamForm.model_validate(load)
+        except ValidationError as error:
+            return of_validation(StreamForm, error)
+        return []
 
     def config(self, base: Json, load: Json, values: Sequence[tuple[Any, int | None]]) -> Json:
         """Return the network's config with the load's paths; raises ValueError for one that is not there."""

@@ -32,6 +32,8 @@ class AmqpReceivingLink:
         self._path, self._name, self._events = path, name, events
         self._on_message = events.on_message
         self._credit, self._least_credit = path.credit, path.credit // 2
+        if path.reads_per_second:
+            self._credit, self._least_credit = 0, -1  # `grant` gives it
         self._attachments = itertools.count()
         self._link: Any = None  # cproton's pointer
         self._stopped = False
@@ -50,6 +52,15 @@ class AmqpReceivingLink:
     @property
     def is_read(self) -> bool:
         return self.connection.is_read
+
+    @property
+    def credit(self) -> int:
+        return int(lib.pn_link_credit(self._link)) if self._link is not None else 0
+
+    def grant(self, count: int) -> None:
+        if self._link is not None:
+            lib.pn_link_flow(self._link, count)
+            self.connection.touch()
 
     def stop(self) -> None:
         self._stopped = True

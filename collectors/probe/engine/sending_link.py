@@ -120,13 +120,13 @@ class AmqpSendingLink:
 
     def attach(self, session: Any) -> Any:
         link = session.sender(f"{self._name}-{next(self._attachments)}")
-        link.target.address = self._address
+        link.target.address = self._address or None  # none: each message says where it goes
         link.snd_settle_mode = ProtonLink.SND_SETTLED if self._presettled else ProtonLink.SND_UNSETTLED
         self._session = session._impl  # noqa: SLF001 -- cproton's pointer
         return link
 
     def on_open(self, link: Any) -> None:
-        if not c.pn_terminus_get_address(lib.pn_link_remote_target(link)):
+        if self._address and not c.pn_terminus_get_address(lib.pn_link_remote_target(link)):
             return  # refused: the detach that says why is on its way
         self._link = link
         self._events.on_attached()

@@ -1,0 +1,164 @@
+"""Loads that are no plain stream (deploy/loads): their form in a plan, and how a run has them carried out."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from collectors.config.mistakes import Mistake, of_validation
+from collectors.process.worker import Worker
+from deploy.errors import Problem
+from deploy.experiment.load import Figures, Json, Order
+from deploy.loads.model import Description
+from deploy.loads.paths import tasks
+from deploy.loads.rows import Rows
+from deploy.loads.supervisor import Run
+
+SEVERAL: Final = "several"
+KINDS: Final = ("ping-pong", "pairs", "bandwidth", "relay", "public", SEVERAL)
+_OF_ALL: Final = ("processes", "window", "settle", "patience", "endpoints")  # of a description as a whole
+_SECOND_NS: Final = 1_000_000_000
+_LONGER_NS: Final = 5 * _SECOND_NS  # than the measured time: the run ends it, at whole windows
+_START_SECONDS: Final = 60.0
+_LOOK_SECONDS: Final = 0.05
+_BUSY: Final = 0.95  # of a core
+
+
+def description(load: Json, endpoints: Json, duration_ns: int) -> Json:
+    """Return a plan's load as deploy/loads reads it; each ends by its count, else after that time."""
+    whole = {key: value for key, value in load.items() if key in _OF_ALL}
+    kind = load.get("kind")
+    own = {key: value for key, value in load.items() if key not in {*_OF_ALL, "loads"}}
+    loads = load.get("loads") if kind == SEVERAL else {str(kind): own}
+    ended = {
+        name: {**one, "duration": f"{duration_ns}ns"} if isinstance(one, dict) and "count" not in one else one
+        for name, one in (loads.items() if isinstance(loads, dict) else ())
+    }
+    return {**whole, "endpoints": {**endpoints, **whole.get("endpoints", {})}, "loads": ended}
+
+
+class Others:
+    """All kinds of deploy/loads; `several` has them by name, below `loads`."""
+
+    def mistakes(self, load: Json) -> list[Mistake]:
+        """Return what is wrong with it by itself; end points are looked up later."""
+        try:
+            Description.model_validate(description(load, {}, _SECOND_NS))
+        except ValidationError as error:
+            return [
+                (self._place(place, load), reason)
+                for place, reason in of_validation(Description, error)
+                if place  # of the whole: which end points there are
+            ]
+        return []
+
+    def _place(self, place: tuple[str | int, ...], load: Json) -> tuple[str | int, ...]:
+        """Return where in the plan it stands: a kind of its own is not below `loads`."""
+        words = tuple(part for part in place if part not in KINDS) if place[:1] == ("loads",) else place
+        return words[1:] if words[:1] == ("loads",) and load.get("kind") != SEVERAL else words
+
+    def config(self, base: Json, load: Json, values: Sequence[tuple[Any, int | None]]) -> Json:
+        """Return the network's config without paths; raises ValueError for end points that are not there."""
+        if values:
+            raise ValueError(
+                "`steps`, `ramp` and `search` of load.rate are for streams; name another setting"
+            )
+        try:
+            Description.model_validate(description(load, base.get("endpoints", {}), _SECOND_NS))
+        except ValidationError as error:
+            told = [f"{'.'.join(map(str, place))}: {why}" for place, why in of_validation(Description, error)]
+            raise ValueError("; ".join(told).removeprefix(": ")) from None
+        defaults = {**base.get("defaults", {}), "window": load.get("window", "1s")}
+        return {**base, "defaults": defaults, "paths": {}}
+
+    def make(self, order: Order) -> OtherLoad:
+        return OtherLoad(order)
+
+
+class _Handed(Rows):
+    """Rows that go to the run as they come."""
+
+    def __init__(self, take: Callable[[bytes], None]) -> None:
+        self._take = take
+
+    def add(self, rows: Iterable[bytes]) -> None:
+        for row in rows:
+            self._take(row)
+
+
+class OtherLoad:
+    """A run of deploy/loads in a thread; its generators are processes, which end when this one does."""
+
+    def __init__(self, order: Order) -> None:
+        self._order = order
+        lasts_ns = order.warm_up_ns + sum(step.duration_ns or 0 for step in order.steps) + _LONGER_NS
+        raw = description(order.document, order.made["endpoints"], lasts_ns)
+        self._description = Description.model_validate(raw)
+        self._run = Run(self._description, raw, _Handed(order.take_row))
+        self._stopping = threading.Event()
+        self._told: dict[str, Any] = {}
+        self._results: dict[str, Any] = {}
+        self._worker = Worker("load", self._work, again=False)
+
+    def _work(self) -> None:
+        self._results = self._run.run(self._stopping.is_set, self._tell)
+
+    def _tell(self, told: dict[str, Any]) -> None:
+        self._told = told
+
+    def start(self) -> None:
+        """Return when it sends: its processes begin together, once all are attached."""
+        self._worker.start()
+        deadline = time.monotonic() + _START_SECONDS
+        while self._told.get("phase", "attaching") == "attaching" and not self._worker.ended.is_set():
+            self._order.supervisor.give_up_if_asked()
+            if time.monotonic() > deadline:
+                self._stopping.set()
+                why = self._told.get("problem") or "no reason is known"
+                raise Problem(f"the load did not begin within {_START_SECONDS:g} s: {why}")
+            time.sleep(_LOOK_SECONDS)
+        if (problem := self.problem()) is not None:
+            raise Problem(problem)
+
+    def begin(self) -> tuple[int, int]:
+        """Return now, up to a second after it began."""
+        now_ns = time.time_ns()
+        return now_ns - 2 * _SECOND_NS, now_ns
+
+    def problem(self) -> str | None:
+        if self._worker.problem is not None:
+            return self._worker.problem
+        problems = self._results.get("problems")
+        return "; ".join(problems) if problems else None
+
+    def progress(self) -> int:
+        return int(self._told.get("sent", 0)) + int(self._told.get("received", 0))
+
+    @property
+    def finished(self) -> bool:
+        return self._worker.ended.is_set()
+
+    def stop(self) -> None:
+        self._stopping.set()
+        while not self._worker.join(_LOOK_SECONDS):
+            self._order.supervisor.give_up_if_asked()
+        if (problem := self.problem()) is not None:
+            raise Problem(problem)
+
+    def unbounded(self) -> list[str]:
+        found = tasks(self._description)
+        return [name for name, task in found.items() if task.path.rate[0].start == 0]
+
+    def processes(self) -> int:
+        return self._description.processes
+
+    def figures(self, from_ns: int, to_ns: int) -> Figures | None:  # noqa: ARG002 -- its rows are counted
+        return None
+
+    def at_ceiling(self) -> bool:
+        seconds = (self._run.ended_ns - self._run.began_ns) / _SECOND_NS
+        return any(cpu >= _BUSY * seconds for cpu in self._results.get("cpu_seconds", ()))

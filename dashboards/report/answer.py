@@ -9,6 +9,7 @@ from collectors.contract.untrusted_text import shown
 from dashboards.report import factorial
 from dashboards.report.cells import LOST, P50, P99, RATE, Cell, Column, cells, last_word, written
 from dashboards.report.model import Results, Run
+from streaming.analysis.judged import LEAST_WINDOWS
 from streaming.wording import seconds, share
 
 _NAMED: Final = 4  # demands that did not hold, in the sentence
@@ -49,9 +50,9 @@ def remarks(results: Results) -> Iterator[str]:
                 yield f"run {run.number}, action {shown(action.name)}: {shown(action.problem)}"
         if run.all is not None and run.all.unobserved:
             yield f"run {run.number}: {run.all.unobserved:,} messages were not observed, and are in no figure"
-    few = [run.number for run in results.runs if run.all is not None and 0 < run.all.windows < 30]  # noqa: PLR2004 -- what a comparison asks for
+    few = sum(0 < run.all.windows < LEAST_WINDOWS for run in results.runs if run.all is not None)
     if few:
-        yield f"{_count(len(few), 'run')} had fewer than 30 steady windows, too few for a comparison"
+        yield f"{_count(few, 'run')} had fewer than {LEAST_WINDOWS} steady windows, too few for a comparison"
     yield from map(shown, results.remarks)
 
 
@@ -60,7 +61,8 @@ def _capacity(results: Results) -> Iterator[str]:
     searched = [run for run in results.runs if run.search is not None]
     for run in searched[:_NAMED]:
         levels = ", ".join(f"{last_word(name)} {written(level)}" for name, level in run.levels.items())
-        yield f"capacity{f' with {levels}' if levels else ''}: {shown(run.search.interval.says) if run.search else ''}"
+        says = shown(run.search.interval.says) if run.search else ""
+        yield f"capacity{f' with {levels}' if levels else ''}: {says}"
     if len(searched) > _NAMED:
         yield f"and of {_count(len(searched) - _NAMED, 'search')} more"
 
@@ -100,6 +102,10 @@ def _figures(results: Results) -> Iterator[str]:
         )
     else:
         yield _range(found, LOST) or f"{lost:,} of {sent:,} messages were lost"
+    for name, said in (("refused", "were refused"), ("unsent", "were due and could not be sent")):
+        count = sum(getattr(run.all, name) for run in results.runs if run.all is not None)
+        if count:
+            yield f"{count:,} {said}"
 
 
 def _range(found: Sequence[Cell], column: Column) -> str:

@@ -28,10 +28,11 @@ def _latency(ns: float | None) -> str:
 
 RATE: Final = Column("rate", lambda figures: figures.rate_per_second, rate)
 LOST: Final = Column("lost", lambda figures: figures.lost_share, share)
+UNSENT: Final = Column("unsent", lambda figures: figures.unsent_share, share)
 P50: Final = Column("p50", lambda figures: figures.p50_ns, _latency)
 P99: Final = Column("p99", lambda figures: figures.p99_ns, _latency)
 COLUMNS: Final = (
-    *(RATE, LOST, P50),
+    *(RATE, LOST, UNSENT, P50),
     Column("p90", lambda figures: figures.p90_ns, _latency),
     P99,
     Column("p99.9", lambda figures: figures.p999_ns, _latency),

@@ -21,7 +21,7 @@ _MOST_EFFECTS: Final = 63
 _NAMED: Final = 3  # in the answer
 _MEAN: Final = Column("mean", lambda figures: figures.mean_ns, P50.written)
 # Figure, its unit in the table, how many of it are one of them.
-_ANALYSED: Final = ((_MEAN, "ms", 1e6), (P50, "ms", 1e6), (P99, "ms", 1e6), (RATE, "msg/s", 1.0))
+_ANALYSED: Final = ((_MEAN, "ms", 1e6), (P99, "ms", 1e6), (RATE, "msg/s", 1.0))
 _LEGEND: Final = (
     "A coefficient is half of what a figure changes from a factor's first level to its second; its interval"
     " holds the true one with 95 % confidence. An interval that holds 0 is within noise: it explains nothing."
@@ -106,7 +106,7 @@ def section(page: Page, results: Results) -> str:
 
 def _of_figure(page: Page, table: Table) -> str:
     found = table.found
-    mean = f"Mean of all runs: {found.mean:.4g} {table.unit}; {found.degrees_of_freedom} degrees of freedom."
+    mean = f"Mean of all runs: {found.mean:.4g} {table.unit}. Degrees of freedom: {found.degrees_of_freedom}."
     ordered = sorted(found.effects, key=lambda effect: -effect.share)[:_MOST_EFFECTS]
     names = ("effect", f"coefficient, {table.unit}", "95 % interval", "share of variation", "")
     rest = [("between repetitions", "", "", f"{found.share_blocks:.1%}", "")] if found.repetitions > 1 else []
@@ -139,12 +139,10 @@ def _name(effect: Effect) -> str:
 
 
 def _plots(table: Table) -> Any:
-    found = table.found
-    return row(
-        *([_residuals(table)] if found.repetitions > 1 else []),
-        _half_normal(table),
-        sizing_mode="stretch_width",
-    )
+    plots = [_residuals(table)] if table.found.repetitions > 1 else []
+    if len(table.found.effects) > 1:  # one point is no line
+        plots.append(_half_normal(table))
+    return row(*plots, sizing_mode="stretch_width") if plots else None
 
 
 def _residuals(table: Table) -> Any:

@@ -61,6 +61,12 @@ class Figures:
     mean_ns: Number | None = None
     series: Steady | None = None
 
+    @property
+    def unsent_share(self) -> float | None:
+        """What share of those due the network did not let be sent."""
+        due = self.sent + self.unsent
+        return self.unsent / due if due else None
+
 
 @dataclass(frozen=True, slots=True)
 class Action:

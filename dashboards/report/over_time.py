@@ -28,13 +28,14 @@ class _Kind:
     divisor: float
     height: int = 150
     steps: bool = False  # a value is of a whole window, and 0 beside it
+    may_be_nothing: bool = False  # which is not drawn
 
 
 _KINDS: Final = {
     "latency_ns": _Kind("response latency", "ms", 1e6, height=220),
     "rate_per_second": _Kind("rate", "msg/s", 1),
-    "lost": _Kind("lost", "messages", 1, height=120, steps=True),
-    "queued": _Kind("waiting in queues and on links", "messages", 1),
+    "lost": _Kind("lost", "messages", 1, height=120, steps=True, may_be_nothing=True),
+    "queued": _Kind("waiting in queues and on links", "messages", 1, may_be_nothing=True),
     "memory_bytes": _Kind("memory", "MB", 1e6),
 }
 
@@ -53,18 +54,26 @@ def points_of_a_line(results: Results, runs: Sequence[Run]) -> int:
 
 
 def drawn(run: Run, timeline: Timeline, points: int) -> Any:
-    """Return the plots of a run as one, which zoom and move together."""
-    end = max((float(line.seconds[-1]) for line in _lines(timeline)), default=1.0)
-    together = Range1d(0, end, bounds=(0, end))
+    """Return the plots of a run as one, which zoom and move together; None where nothing is to be drawn."""
+    begin = min(float(line.seconds[0]) for line in _lines(timeline))
+    end = max(float(line.seconds[-1]) for line in _lines(timeline))
+    end = max(end, begin + 1)
+    together = Range1d(begin, end, bounds=(begin, end))
     plots = [
         _plot(kind, getattr(timeline, name), together, points)
         for name, kind in _KINDS.items()
-        if any(np.nanmax(line.values) > 0 for line in _chosen(getattr(timeline, name)))
+        if _has_something(kind, _chosen(getattr(timeline, name)))
     ]
     for number, made in enumerate(plots):
-        _mark(made, run, end, named=not number)
+        _mark(made, run, (begin, end), named=not number)
+    if not plots:
+        return None
     plots[-1].xaxis.axis_label = "seconds since the run began"
     return column(*plots, sizing_mode="stretch_width")
+
+
+def _has_something(kind: _Kind, lines: Sequence[Line]) -> bool:
+    return any(not kind.may_be_nothing or np.nanmax(line.values) > 0 for line in lines)
 
 
 def _lines(timeline: Timeline | None) -> Iterator[Line]:
@@ -108,11 +117,12 @@ def _line(made: Any, line: Line, kind: _Kind, colour: str) -> Any:
     return made.line("x", "y", source=source, **looks)
 
 
-def _mark(made: Any, run: Run, end: float, *, named: bool) -> None:
+def _mark(made: Any, run: Run, within: tuple[float, float], *, named: bool) -> None:
     """Shade what is not of the steady phase, and what was done to the network."""
+    begin, end = within
 
     def second(at_ns: int) -> float:
-        return min(max((at_ns - run.began_ns) / 1e9, 0), end)
+        return min(max((at_ns - run.began_ns) / 1e9, begin), end)
 
     for from_ns, to_ns in ((run.began_ns, run.steady_from_ns), (run.steady_to_ns, run.ended_ns)):
         if from_ns is not None and to_ns is not None and second(to_ns) > second(from_ns):
@@ -127,7 +137,7 @@ def _mark(made: Any, run: Run, end: float, *, named: bool) -> None:
             )
     for action in run.actions[:_MOST_BANDS]:
         left = second(action.began_ns)
-        right = max(end if action.ended_ns is None else second(action.ended_ns), left + end / 1_000)
+        right = max(end if action.ended_ns is None else second(action.ended_ns), left + (end - begin) / 1_000)
         made.add_layout(
             BoxAnnotation(
                 left=left, right=right, fill_color=RED, fill_alpha=0.2, line_color=RED, line_alpha=0.6

@@ -58,13 +58,9 @@ def _parts(runs: Sequence[Run]) -> list[str]:
     return sorted(sorted(most, key=lambda part: -most[part])[:_MOST_PARTS])
 
 
-def _memory(cell: Cell, part: str) -> With:
+def _memory(cell: Cell, part: str) -> str:
     found = spread([run.memory.get(part, {}).get("resident_bytes_max") for run in cell.runs])
-    if found is None:
-        return With(UNKNOWN)
-    return With(
-        size(found.median), "" if found.least == found.most else f"{size(found.least)} – {size(found.most)}"
-    )
+    return size(None if found is None else found.median)
 
 
 def _demands(runs: Sequence[Run]) -> With:

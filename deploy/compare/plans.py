@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from pathlib import PurePath
 from typing import Any, Final
 
 from collectors.contract.untrusted_text import shown
@@ -12,6 +13,7 @@ from dashboards.report.cells import written
 # What may differ: how a plan is called, how often and in which order it is run, and the router.
 _FREE: Final = frozenset({"name", "says", "seed", "repetitions", "forms", "must"})
 _FREE_PLACES: Final = (("network", "topology", "program"), ("network", "topology", "name"))
+_CONFIG: Final = ("network", "config")
 _NONE: Final = object()
 _MOST: Final = 10
 _DEEPEST: Final = 50
@@ -40,11 +42,13 @@ def _different(a: Any, b: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[s
     if isinstance(a, Mapping) and isinstance(b, Mapping) and len(place) < _DEEPEST:
         for key in sorted({*map(str, a), *map(str, b)}):
             yield from _different(a.get(key, _NONE), b.get(key, _NONE), (*place, key))
-    elif a is _NONE or b is _NONE or _text(a) != _text(b):
+    elif a is _NONE or b is _NONE or _text(a, place) != _text(b, place):
         yield place, a, b
 
 
-def _text(value: Any) -> str:
+def _text(value: Any, place: tuple[str, ...]) -> str:
+    if place == _CONFIG and isinstance(value, str):
+        value = PurePath(value).name  # each checkout has its own place for it
     return json.dumps(value, sort_keys=True, default=str)
 
 

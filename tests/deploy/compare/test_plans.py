@@ -78,6 +78,13 @@ def test_what_may_not(other: dict[str, Any], said: str) -> None:
     assert refusal(found).endswith("run one plan on both")
 
 
+def test_a_checkout_may_be_elsewhere() -> None:
+    """A config of end points has its file's name; what it holds is not known here."""
+    plans = [{"network": {"config": f"/home/{user}/plans/inflight.yaml"}} for user in "ab"]
+    assert differences(*plans) == []
+    assert differences(plans[0], {"network": {"config": "/home/a/plans/other.yaml"}}) != []
+
+
 def test_many_differences_are_cut() -> None:
     """Ten are told, and how many more there are."""
     found = differences({}, {f"key{number}": number for number in range(30)})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from deploy.signals import stop_on_signals
 
 if TYPE_CHECKING:  # `--help` must not load all that a run is made of
     from deploy.experiment.plan import Experiment
+    from deploy.experiment.runner import Runner
 
 _MISTAKES = 1
 
@@ -125,11 +127,15 @@ def report(folder: Path, page: Path | None) -> None:
     click.echo(f"report: {file}")
 
 
-def _carry_out(runner: object) -> None:
-    from deploy.experiment.runner import Runner  # noqa: PLC0415 -- as said above
-
-    if not isinstance(runner, Runner):
-        raise TypeError(runner)
+def _carry_out(runner: Runner) -> None:
     stopping = threading.Event()
     stop_on_signals(stopping)
-    raise SystemExit(runner.run(stopping))
+    try:
+        status = runner.run(stopping)
+    except click.ClickException:
+        raise
+    except Exception:
+        # 1 is for what must hold and did not.
+        logging.getLogger("inflight.experiment").exception("this is a mistake of Inflight's own")
+        status = Problem.exit_code
+    raise SystemExit(status)

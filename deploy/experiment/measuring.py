@@ -118,7 +118,7 @@ class Measuring:
         self._tidying.join()
 
     def write(self, spans: Spans) -> None:
-        """Leave everything in the folder, latencies of these times; raises OSError."""
+        """Leave everything in the folder, latencies of these times, and let go of it; raises OSError."""
         steady = self._rows(spans)
         for table in self._tables.values():
             table.close()

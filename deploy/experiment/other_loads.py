@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from collectors.config.mistakes import Mistake, of_validation
 from collectors.process.worker import Worker
 from deploy.errors import Problem
 from deploy.experiment.load import Figures, Json, Order
-from deploy.loads.model import Description
+from deploy.loads.model import Bandwidth, Description, Pairs, PingPong, PublicQueues, Relay
 from deploy.loads.paths import tasks
 from deploy.loads.rows import Rows
 from deploy.loads.supervisor import Run
 
 SEVERAL: Final = "several"
-KINDS: Final = ("ping-pong", "pairs", "bandwidth", "relay", "public", SEVERAL)
+_MODELS: Final[Mapping[str, type[BaseModel]]] = {
+    "ping-pong": PingPong,
+    "pairs": Pairs,
+    "bandwidth": Bandwidth,
+    "relay": Relay,
+    "public": PublicQueues,
+}
+KINDS: Final = (*_MODELS, SEVERAL)
 _OF_ALL: Final = ("processes", "window", "settle", "patience", "endpoints")  # of a description as a whole
 _SECOND_NS: Final = 1_000_000_000
 _LONGER_NS: Final = 5 * _SECOND_NS  # than the measured time: the run ends it, at whole windows
@@ -46,20 +53,19 @@ class Others:
 
     def mistakes(self, load: Json) -> list[Mistake]:
         """Return what is wrong with it by itself; end points are looked up later."""
+        whole = description(load, {}, _SECOND_NS)
+        model = _MODELS.get(str(load.get("kind")))
         try:
-            Description.model_validate(description(load, {}, _SECOND_NS))
+            if model is not None:
+                model.model_validate(whole["loads"][load["kind"]])
         except ValidationError as error:
-            return [
-                (self._place(place, load), reason)
-                for place, reason in of_validation(Description, error)
-                if place  # of the whole: which end points there are
-            ]
+            return of_validation(model, error) if model else []
+        try:
+            Description.model_validate(whole)
+        except ValidationError as error:
+            # Without a place: of the whole, which end points there are.
+            return [one for one in of_validation(Description, error) if one[0]]
         return []
-
-    def _place(self, place: tuple[str | int, ...], load: Json) -> tuple[str | int, ...]:
-        """Return where in the plan it stands: a kind of its own is not below `loads`."""
-        words = tuple(part for part in place if part not in KINDS) if place[:1] == ("loads",) else place
-        return words[1:] if words[:1] == ("loads",) and load.get("kind") != SEVERAL else words
 
     def config(self, base: Json, load: Json, values: Sequence[tuple[Any, int | None]]) -> Json:
         """Return the network's config without paths; raises ValueError for end points that are not there."""
@@ -88,6 +94,9 @@ class _Handed(Rows):
     def add(self, rows: Iterable[bytes]) -> None:
         for row in rows:
             self._take(row)
+
+    def figures(self, unbounded: frozenset[str]) -> dict[str, dict[str, Any]]:  # noqa: ARG002 -- as Rows has it
+        return {}  # the run makes them, of its measured time alone
 
 
 class OtherLoad:

@@ -135,8 +135,13 @@ class OneRun:
         passed = [one for _, one in several]
         spans = [(one.from_ns, one.to_ns) for one in passed]
         found: Figures = passed[-1].figures or measuring.figures(spans, passed[-1].unbounded)
-        measuring.write(spans)
         done = [one for each in passed for one in each.done]
+        steps = [
+            {"value": value, "from_ns": from_ns, "to_ns": to_ns, "figures": of}
+            for each in several
+            for value, from_ns, to_ns, of in self._steps(each, measuring)
+        ]
+        measuring.write(spans)
         told = json.dumps([acting.in_full(one) for one in done], indent=1)
         replace(self._folder / "actions.json", told.encode())
         rate = found[ALL]["rate_per_second"]
@@ -152,11 +157,7 @@ class OneRun:
             "stopped": passed[-1].stopped,
             "at_ceiling": limited or any(one.at_ceiling for one in passed),
             "figures": found,
-            "steps": [
-                {"value": value, "from_ns": from_ns, "to_ns": to_ns, "figures": of}
-                for each in several
-                for value, from_ns, to_ns, of in self._steps(each, measuring)
-            ],
+            "steps": steps,
             "actions": [acting.in_short(one) for one in done],
             "held": [must.judge(found) for must in self._plan.must],
         }

@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from deploy import logs
 from deploy.embedded.supervise.process import Interrupted
 from deploy.embedded.supervise.supervisor import Supervisor
+from deploy.errors import Problem
 from deploy.experiment import estimate, verdict, words
 from deploy.experiment.folder import SCRATCH, Folder
 from deploy.experiment.order import Run
@@ -37,29 +38,41 @@ class Runner:
             for line in words.takes(experiment, len(missing)):
                 self._say(line)
             self._say(f"results: {folder.path}")
-            if any(
-                experiment.setup(run.levels).document["network"].get("topology", {}).get("brokers")
-                for run in missing
-            ):
-                artifacts.ensure()
-            seconds = {run.number: estimate.of_run(experiment.setup(run.levels)).seconds for run in missing}
-            progress = Progress(self._say, seconds, len(experiment.runs))
-            if missing:
-                self._measure_ceiling()
-            for run in missing:
-                progress.begin(run)
-                try:
-                    summary = self._one(run, stopping, progress)
-                except Interrupted:
-                    folder.give_up(run)
-                    self._say(f"interrupted; `inflight experiment resume {folder.path}` goes on")
-                    return INTERRUPTED
-                progress.end()
-                progress.tell(verdict.line(summary))
+            if not self._carry_out(missing, stopping):
+                self._say(f"interrupted; `inflight experiment resume {folder.path}` goes on")
+                return INTERRUPTED
             folder.sum_up()
             for line in verdict.lines(folder.summaries()):
                 self._say(line)
         return HELD if verdict.all_held(folder.summaries()) else BROKEN
+
+    def turn(self, run: Run, stopping: threading.Event) -> bool:
+        """Carry out one run, unless it is there; return False where it was asked to end. Raises Problem."""
+        with self._folder.alone(), logs.quiet("inflight.embedded", logging.WARNING):
+            return self._carry_out(self._folder.missing([run]), stopping)
+
+    def _carry_out(self, runs: Sequence[Run], stopping: threading.Event) -> bool:
+        """Carry out runs, one after another; return False where it was asked to end."""
+        experiment = self._experiment
+        if any(
+            experiment.setup(run.levels).document["network"].get("topology", {}).get("brokers")
+            for run in runs
+        ):
+            artifacts.ensure()
+        seconds = {run.number: estimate.of_run(experiment.setup(run.levels)).seconds for run in runs}
+        progress = Progress(self._say, seconds, len(experiment.runs))
+        if runs:
+            self._measure_ceiling()
+        for run in runs:
+            progress.begin(run)
+            try:
+                summary = self._one(run, stopping, progress)
+            except Interrupted:
+                self._folder.give_up(run)
+                return False
+            progress.end()
+            progress.tell(verdict.line(summary))
+        return True
 
     def _measure_ceiling(self) -> None:
         """Note what one process of a load can send at the most on this machine, unless that is known."""
@@ -78,7 +91,11 @@ class Runner:
         most = (about["ceiling"] or {}).get("messages_per_second")
         with Supervisor(scratch, stopping=stopping.is_set) as supervisor:
             one = OneRun(self._experiment, run, part, supervisor, progress.tell, most)
-            summary = one.carry_out()
+            try:
+                summary = one.carry_out()
+            except OSError as error:
+                what = error.filename or part
+                raise Problem(f"run {run.number} cannot go on: {what}: {error.strerror or error}") from None
         shutil.rmtree(scratch, ignore_errors=True)
         folder.finish(run, summary)
         if one.versions.items() - about["versions"].get("parts", {}).items():

@@ -181,3 +181,42 @@ def test_an_unbounded_load_by_count_in_two_processes(tmp_path: Path) -> None:
     figures = summary["figures"]["x"]
     assert (figures["sent"], figures["received"], figures["asked_per_second"]) == (3_000, 3_000, None)
     assert set(pd.read_parquet(results / "runs" / "0001" / "memory.parquet").part) >= {"load-1", "load-2"}
+
+
+def test_steps_of_the_rate_have_figures_of_their_own(tmp_path: Path) -> None:
+    """Without the window in which the rate changed; the whole has all windows."""
+    text = PLAN[: PLAN.index("phases:")] + (
+        "phases: {warm-up: 1s, steps: {values: [20/s, 60/s], each: 4s}}\nmust: ['lost <= 0%']\n"
+    )
+    plan, results = written(tmp_path, text)
+    command = Command(results, "run", str(plan), "--out", str(results))
+    assert command.ended() == 0, command.told
+    (summary,) = summaries(results)
+    assert [step["value"] for step in summary["steps"]] == ["20/s", "60/s"]
+    for step, rate in zip(summary["steps"], (20, 60), strict=True):
+        figures = step["figures"]["x"]
+        assert figures["windows"] == 3
+        assert figures["asked_per_second"] == pytest.approx(rate, abs=1)
+    assert summary["figures"]["x"]["windows"] == 8
+
+
+def test_another_load_begins_anew_with_each_value(tmp_path: Path) -> None:
+    """On the same network: a relay whose clients become more, with its rows counted as a stream's are."""
+    text = PLAN[: PLAN.index("load:")] + (
+        "load: {kind: relay, at: A, address: experiment/token, clients: 2, hold: 20ms}\n"
+        "phases: {warm-up: 1s, steps: {of: load.clients, values: [2, 4], each: 2s}}\n"
+        "must: ['lost <= 0%', 'relay: sent >= 10']\n"
+    )
+    plan, results = written(tmp_path, text)
+    command = Command(results, "run", str(plan), "--out", str(results))
+    assert command.ended() == 0, command.told
+    (summary,) = summaries(results)
+    assert [step["value"] for step in summary["steps"]] == [2, 4]
+    parts = [step["figures"]["relay"]["sent"] for step in summary["steps"]]
+    assert sum(parts) == summary["figures"]["all"]["sent"]
+    assert min(parts) > 0
+    windows = pd.read_parquet(results / "runs" / "0001" / "windows.parquet")
+    spans = [(step["from_ns"], step["to_ns"]) for step in summary["steps"]]
+    ends = windows.window_start_ns + windows.window_ns
+    inside = [(windows.window_start_ns >= start) & (ends <= end) for start, end in spans]
+    assert windows[inside[0] | inside[1]].sent.sum() == summary["figures"]["all"]["sent"]

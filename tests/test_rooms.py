@@ -64,7 +64,7 @@ _MAY_IMPORT = {
     "deploy/report": "errors marks",
     "deploy/why": "errors",
     "deploy/results": "errors",
-    "deploy/compare": "errors results",
+    "deploy/compare": "errors experiment results",
     "deploy/parts": "errors jvm marks ping signals",
     "deploy/spark_submit": "errors jvm parts",
     "deploy/standin": "control_socket errors logs",

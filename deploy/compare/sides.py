@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from collectors.contract.untrusted_text import shown
+from dashboards.report.cells import written
+from dashboards.report.model import Run
 from deploy.compare import baselines, plans
 from deploy.errors import Problem
 from deploy.results import folder
@@ -51,8 +53,10 @@ class Side:
         return ", ".join(filter(None, (shown(str(told.get("cpu", ""))), cores, memory)))
 
 
-def of(named: str, baselines_folder: Path, calibration: Path | None = None) -> Side:
-    """Return the side; raises Problem."""
+def of(
+    named: str, baselines_folder: Path, calibration: Path | None = None, at: tuple[str, str] | None = None
+) -> Side:
+    """Return the side, of its runs those `at` a level of a factor; raises Problem."""
     saved = named.startswith(BASELINE)
     path = baselines.place(baselines_folder, named.removeprefix(BASELINE)) if saved else Path(named)
     found = folder.read(path)
@@ -60,9 +64,44 @@ def of(named: str, baselines_folder: Path, calibration: Path | None = None) -> S
         raise Problem(
             f"{shown(named)} has no finished run; `inflight experiment resume {shown(str(path))}` goes on"
         )
+    if at is not None:
+        found = _at(found, *at)
     beside = path / baselines.CALIBRATION
     measured = calibration or (beside if beside.exists() else None)
-    return Side(shown(named), found, folder.read(measured) if measured else None, saved)
+    name = shown(named) + (f" at {shown(at[0])} = {shown(at[1])}" if at else "")
+    return Side(name, found, folder.read(measured) if measured else None, saved)
+
+
+def _at(found: Folder, factor: str, level: str) -> Folder:
+    """Return the folder as if it had no other level of the factor, and so no such factor."""
+    levels = folder.factors_of(found).get(factor)
+    if levels is None:
+        raise Problem(
+            f"{found.name} has no factor {shown(factor)}; it has: {_listed(folder.factors_of(found))}"
+        )
+    if level not in map(written, levels):
+        raise Problem(
+            f"{shown(factor)} has no level {shown(level)} in {found.name}; it has: {_listed(levels)}"
+        )
+    kept = [number for number, run in enumerate(found.runs) if written(run.levels.get(factor)) == level]
+    planned = [run for run in found.plan.runs if written(run.levels.get(factor)) == level]
+    return replace(
+        found,
+        plan=replace(found.plan, runs=planned),
+        runs=[_without(found.runs[number], factor) for number in kept],
+        summaries=[
+            {**summary, "levels": {name: each for name, each in summary["levels"].items() if name != factor}}
+            for summary in (found.summaries[number] for number in kept)
+        ],
+    )
+
+
+def _without(run: Run, factor: str) -> Run:
+    return replace(run, levels={name: level for name, level in run.levels.items() if name != factor})
+
+
+def _listed(levels: Iterable[object]) -> str:
+    return ", ".join(map(written, levels)) or "none"
 
 
 def check(a: Side, b: Side) -> None:

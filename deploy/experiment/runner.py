@@ -33,7 +33,11 @@ class Runner:
     def run(self, stopping: threading.Event) -> int:
         """Carry out the runs that are missing; return the exit status. Raises Problem where one cannot be."""
         experiment, folder = self._experiment, self._folder
-        with folder.alone(), logs.quiet("inflight.embedded", logging.WARNING):
+        with (
+            folder.alone(),
+            logs.quiet("inflight.embedded", logging.WARNING),
+            logs.quiet("inflight.collect", logging.ERROR),  # what is done on purpose is told already
+        ):
             missing = folder.missing(experiment.runs)
             for line in words.takes(experiment, len(missing)):
                 self._say(line)
@@ -90,7 +94,7 @@ class Runner:
         about = folder.about()
         most = (about["ceiling"] or {}).get("messages_per_second")
         with Supervisor(scratch, stopping=stopping.is_set) as supervisor:
-            one = OneRun(self._experiment, run, part, supervisor, progress.tell, most)
+            one = OneRun(self._experiment, run, part, supervisor, progress, most)
             try:
                 summary = one.carry_out()
             except OSError as error:

@@ -124,6 +124,32 @@ def test_levels_are_compared_one_by_one(tmp_path: Path) -> None:
     assert "one may be told worse or better by chance" in said
 
 
+def test_two_levels_of_one_plan(tmp_path: Path) -> None:
+    """Of one folder the runs at one level against those at another; the factor is no difference then."""
+    factors: dict[str, list[Any]] = {"slow": ["no", "yes"], "clients": [1, 2]}
+    made = result_folder(
+        tmp_path / "r", factors=factors, repetitions=6, effects={"slow": {"yes": 1.4}, "clients": {2: 2.0}}
+    )
+    slower = told("compare", made, made, "--factor", "slow", "no", "yes", "--json")
+    assert slower.exit_code == 1
+    value = json.loads(slower.output)
+    assert value["a"]["name"].endswith("r at slow = no")
+    assert [each["levels"] for each in value["verdicts"]] == [{"clients": 1}, {"clients": 2}]
+    assert [each["word"] for each in value["verdicts"]] == ["worse", "worse"]
+    for verdict in value["verdicts"]:
+        assert verdict["repetitions"] == [6, 6]
+        assert verdict["figures"][0]["difference"] == pytest.approx(0.4, abs=0.05)
+    clients = json.loads(told("compare", made, made, "--factor", "clients", "2", "1", "--json").output)
+    assert clients["word"] == "better"
+    for arguments, said in (
+        (("speed", "no", "yes"), "r has no factor speed; it has: slow, clients"),
+        (("slow", "no", "maybe"), "slow has no level maybe in r; it has: no, yes"),
+    ):
+        done = told("compare", made, made, "--factor", *arguments)
+        assert done.exit_code == 2
+        assert said in done.output
+
+
 def test_a_page_beside(made: Path, tmp_path: Path) -> None:
     """Written whole; where it cannot be, that is told."""
     page = tmp_path / "page.html"

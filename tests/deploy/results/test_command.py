@@ -51,5 +51,6 @@ def test_without_the_extra_it_says_what_to_install(
     )
     assert ran.returncode == 2
     assert ran.stderr == (
-        f"inflight: this needs {package}, which is not installed: pip install 'inflight-monitor[experiments]'\n"
+        f"inflight: this needs {package}, which is not installed:"
+        " pip install 'inflight-monitor[experiments]'\n"
     )

@@ -6,6 +6,7 @@ its own, and its windows by noise that lasts for some of them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -142,6 +143,42 @@ def one_side(network: Network, runs: int, rng: np.random.Generator, first: int =
         summary(network, rng, first + place, place, now)
         for place, now in enumerate(drifts(network, runs, rng))
     ]
+
+
+_WOBBLE = (-0.012, -0.006, -0.001, 0.003, 0.005, 0.011, -0.009, 0.007, -0.002, 0.006, -0.004, 0.002)
+
+
+def steady(
+    first: int = 1,
+    *,
+    runs: int = 6,
+    p50_ms: float = 2.0,
+    p99_ms: float = 8.0,
+    rate: float = 1_000.0,
+    lost: Sequence[int] = (0,) * 12,
+    windows: int = 30,
+    messages: int = 1_000,
+    wobble: float = 1.0,
+    **changes: Any,
+) -> list[Json]:
+    """Return steady runs that differ by a percent; every second number from `first`, so B may lie between."""
+    made = []
+    for run in range(runs):
+        of_run = wobble * _WOBBLE[(run + 6 * (first % 2)) % 12]
+        factor = math.exp(of_run)
+        summary = told(
+            first + 2 * run,
+            run,
+            p50_ns=p50_ms * 1e6 * factor,
+            p99_ns=p99_ms * 1e6 * factor,
+            rate=rate * math.exp(of_run / 10),
+            windows_p50_ns=[p50_ms * 1e6 * factor] * windows,
+            windows_p99_ns=[p99_ms * 1e6 * factor] * windows,
+            received=[messages] * (windows - 1) + [messages - lost[run]],
+            lost=[0] * (windows - 1) + [lost[run]],
+        )
+        made.append({**summary, **changes})
+    return made
 
 
 def _lasting(length: int, deviation: float, lasting: float, rng: np.random.Generator) -> NDArray[np.float64]:

@@ -24,6 +24,7 @@ _WITHOUT_SPARK = (
     "collectors.config.model",
     "streaming.histogram",
     "streaming.accounting",
+    "streaming.analysis.compare",
 )
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-MOST_RUNS: Final = 1_000  # a side
+MOST_RUNS: Final = 200  # a side
 MOST_WINDOWS: Final = 200_000  # a run: two days of seconds
 LEAST_RATE: Final = 0.01  # a second: below it a rate counts as this much, so that a ratio can be told
 _MOST: Final = 2**63

@@ -117,8 +117,8 @@ def test_a_side_is_runs_of_one_kind() -> None:
 
 
 def test_what_is_read_is_bounded() -> None:
-    with pytest.raises(BadRuns, match="at most 1000 runs"):
-        read_runs([_summary()] * 1_001, "A")
+    with pytest.raises(BadRuns, match="at most 200 runs"):
+        read_runs([_summary()] * 201, "A")
 
 
 def test_reading_changes_nothing_of_what_is_read() -> None:

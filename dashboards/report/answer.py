@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from collectors.contract.untrusted_text import shown
-from dashboards.report import factorial
+from dashboards.report import demands, factorial
 from dashboards.report.cells import LOST, P50, P99, RATE, Cell, Column, cells, last_word, written
-from dashboards.report.model import Results, Run
+from dashboards.report.model import Held, Results, Run
 from streaming.analysis.judged import LEAST_WINDOWS
 from streaming.wording import seconds, share
 
@@ -68,17 +68,19 @@ def _capacity(results: Results) -> Iterator[str]:
 
 
 def _held(runs: Sequence[Run]) -> Iterator[str]:
-    asked: dict[str, list[bool]] = {}
+    asked: dict[str, list[Held]] = {}
     for run in runs:
         for demand in run.held:
-            asked.setdefault(shown(demand.must), []).append(demand.held)
-    failed = {must: held.count(False) for must, held in asked.items() if not all(held)}
+            asked.setdefault(shown(demand.must), []).append(demand)
+    broken = {must: [each for each in found if not each.held] for must, found in asked.items()}
+    failed = {must: len(found) for must, found in broken.items() if found}
     kept = [must for must in asked if must not in failed]
     for must, count in list(failed.items())[:_NAMED]:
         runs_of = len(asked[must])
         where = "in its one run" if runs_of == 1 else f"in {count} of {runs_of} runs"
         where = f"in any of {runs_of} runs" if 1 < runs_of == count else where
-        yield f"{must} did not hold {where}"
+        was = demands.worst(broken[must])
+        yield f"{must} did not hold {where}" + (f" ({'at worst ' * (count > 1)}{was})" if was else "")
     if len(failed) > _NAMED:
         yield f"nor did {len(failed) - _NAMED} others"
     if kept:

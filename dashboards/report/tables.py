@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from collectors.contract.untrusted_text import shown
-from dashboards.report import markup
+from dashboards.report import demands, markup
 from dashboards.report.cells import COLUMNS, P50, P99, Cell, last_word, spread, written
 from dashboards.report.markup import With
 from dashboards.report.model import Figures, Run
@@ -124,7 +124,8 @@ def _said(run: Run) -> Iterator[str]:
         yield f"stopped: {shown(run.stopped)}"
     for demand in run.held:
         if not demand.held:
-            yield f"{shown(demand.must)} did not hold" + ("" if demand.is_ is None else f": {demand.is_:.4g}")
+            was = demands.was(demand)
+            yield f"{shown(demand.must)} did not hold" + (f": {was}" if was else "")
 
 
 def paths(run: Run) -> str:

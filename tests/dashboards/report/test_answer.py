@@ -60,6 +60,20 @@ def test_what_did_not_hold_comes_first() -> None:
     assert answer(results(*none)) == "P99 <= 5ms did not hold in any of 2 runs."
 
 
+def test_what_did_not_hold_is_told_at_its_worst() -> None:
+    """In the unit of its figure, on the side where it is bad; what was not known has no number."""
+    runs = [
+        run(n, held=[Held("p99 <= 5ms", False, ns), Held("a: rate >= 900/s", False, rate), Held("x", False)])
+        for n, ns, rate in ((1, 7 * MS, 880.0), (2, 21 * MS, 890.0))
+    ]
+    assert answer(results(*runs)) == (
+        "P99 <= 5ms did not hold in any of 2 runs (at worst 21 ms); a: rate >= 900/s did not hold in any of 2"
+        " runs (at worst 880/s); x did not hold in any of 2 runs."
+    )
+    one = run(held=[Held("lost <= 0.1%", False, 0.025)])
+    assert answer(results(one)) == "Lost <= 0.1% did not hold in its one run (2.50 %)."
+
+
 def test_with_nothing_to_hold_the_figures_are_the_answer() -> None:
     """Of one combination of levels the median, and from where to where; nothing lost has its exact bound."""
     found = results(run(1, p50_ns=2 * MS), run(2, p50_ns=3 * MS), run(3, p50_ns=7 * MS))

@@ -72,7 +72,7 @@ def test_in_a_browser(browser: Browser, page: str, tmp_path: Path, *, dark: bool
     file = tmp_path / "page.html"
     file.write_text(page, encoding="utf-8")
     opened = browser.page(file.as_uri(), dark=dark)
-    opened.wait("document.querySelectorAll('.plot > *').length === 2", "the plots")
+    opened.wait("document.querySelectorAll('.plot > *').length === 2", "the plots", seconds=90)
     asked = {event["request"]["url"] for event in opened.happened("Network.requestWillBeSent")}
     assert {url for url in asked if not url.startswith(("data:", "blob:"))} == {file.as_uri()}
     assert opened.mistakes() == []

@@ -161,7 +161,7 @@ def test_in_a_browser(browser: Browser, hostile: str, tmp_path: Path, width: int
     file = tmp_path / "report.html"
     file.write_text(hostile, encoding="utf-8")
     page = browser.page(file.as_uri(), dark=dark, width=width)
-    page.wait(f"{_PLOTS}.some((each) => each.width > 100)", "the plots")
+    page.wait(f"{_PLOTS}.some((each) => each.width > 100)", "the plots", seconds=90)
     asked = {event["request"]["url"] for event in page.happened("Network.requestWillBeSent")}
     assert {url for url in asked if not url.startswith(("data:", "blob:"))} == {file.as_uri()}
     assert page.mistakes() == []
@@ -176,11 +176,13 @@ def test_a_closed_run_is_drawn_once_it_is_opened(browser: Browser, factorial: st
     file = tmp_path / "report.html"
     file.write_text(factorial, encoding="utf-8")
     page = browser.page(file.as_uri())
-    page.wait(f"{_PLOTS}.some((each) => each.width > 100)", "the plots")
+    page.wait(f"{_PLOTS}.some((each) => each.width > 100)", "the plots", seconds=90)
     second = "document.querySelectorAll('details')[1]"
     assert page.evaluate(f"{second}.querySelector('.plot').children.length") == 0
     page.evaluate(f"{second}.open = true")
-    page.wait(f"{second}.querySelector('.plot').children.length > 0", "the plot of the second run")
+    page.wait(
+        f"{second}.querySelector('.plot').children.length > 0", "the plot of the second run", seconds=90
+    )
     assert page.mistakes() == []
     page.close()
 
@@ -191,7 +193,7 @@ def test_on_paper_plots_fit_the_page(browser: Browser, factorial: str, tmp_path:
     file = tmp_path / "report.html"
     file.write_text(factorial, encoding="utf-8")
     page = browser.page(file.as_uri(), width=1_400)
-    page.wait(f"{_PLOTS}.some((each) => each.width > 100)", "the plots")
+    page.wait(f"{_PLOTS}.some((each) => each.width > 100)", "the plots", seconds=90)
     zoomed = "Number(document.querySelector('.plot').style.zoom)"
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert 0.3 < page.evaluate(zoomed) < 0.7

@@ -60,7 +60,7 @@ def command(
 
     A baseline was measured at another time, when the machine may have been faster or slower: it counts only
     if a calibration load, run beside each side, was as fast both times. Surer is --run, or a --factor of one
-    plan: then A and B are measured by turns.
+    plan: then A and B are measured by turns. Of eight repetitions or more --run compares pairs.
 
     Example: inflight compare baseline:main results/pr-17 --calibration results/calibration --markdown
 

@@ -31,17 +31,16 @@ class Side:
 
     @property
     def programs(self) -> str:
-        """What was measured, in versions."""
+        """What was measured, in versions: those that the parts told, else those that there were."""
         versions = self.results.plan.versions
         told = {name: each for name, each in versions.items() if isinstance(each, str) and each}
-        for group in ("programs", "parts"):
-            inside = versions.get(group)
-            told |= (
-                {name: each for name, each in inside.items() if isinstance(each, str)}
-                if isinstance(inside, dict)
-                else {}
-            )
-        return ", ".join(f"{shown(name)} {shown(each)}" for name, each in told.items())
+        parts = _texts(versions.get("parts"))
+        by_version: dict[str, list[str]] = {}
+        for name, version in parts.items():
+            by_version.setdefault(version, []).append(name)
+        named = {", ".join(names): version for version, names in by_version.items()}
+        said = [*told.items(), *(named or _texts(versions.get("programs"))).items()]
+        return "; ".join(f"{shown(name)} {shown(each)}" for name, each in said)
 
     @property
     def machine(self) -> str:
@@ -51,6 +50,11 @@ class Side:
         memory = size(held) if isinstance(held, int) else ""
         cores = f"{told['cores']} cores" if isinstance(told.get("cores"), int) else ""
         return ", ".join(filter(None, (shown(str(told.get("cpu", ""))), cores, memory)))
+
+
+def _texts(value: object) -> dict[str, str]:
+    found = value if isinstance(value, dict) else {}
+    return {name: each for name, each in found.items() if isinstance(each, str)}
 
 
 def of(

@@ -47,6 +47,7 @@ _MAY_IMPORT = {
     "dashboards/publish": "alerts grafana panel_queries",
     "dashboards/page": "",
     "dashboards/terminal": "event_lines",
+    "dashboards/report": "",
     "deploy/errors": "",
     "deploy/control_socket": "",
     "deploy/logs": "",
@@ -62,18 +63,21 @@ _MAY_IMPORT = {
     "deploy/loads": "errors logs signals",
     "deploy/report": "errors marks",
     "deploy/why": "errors",
+    "deploy/results": "errors",
+    "deploy/compare": "errors experiment results",
     "deploy/parts": "errors jvm marks ping signals",
     "deploy/spark_submit": "errors jvm parts",
     "deploy/standin": "control_socket errors logs",
     "deploy/topology": "",
+    "deploy/examples": "",
     "deploy/actions": "embedded errors lab marks topology why",
     "deploy/embedded": "errors jvm standin topology",
     "deploy/lab": "control_socket embedded errors jvm logs signals standin topology",
     "deploy/demo": "actions embedded errors jvm lab signals topology why",
     "deploy/experiment": ("actions control_socket embedded errors jvm lab loads logs parts ping topology"),
     "deploy/commands": (
-        "actions demo errors experiment lab live_check logs marks options parts ping report signals"
-        " spark_submit status topology trace why"
+        "actions compare demo errors experiment lab live_check logs marks options parts ping report results"
+        " signals spark_submit status topology trace why"
     ),
     "deploy/cli": "commands logs",
     "deploy/__main__": "cli",

@@ -4,8 +4,10 @@ from typing import Final
 
 SUMMARIES: Final = {
     "archive": "Read final windows of the past back from the archive.",
+    "baseline": "Keep results of an experiment to compare later ones with.",
     "check": "Tell every mistake in a config file.",
     "collect": "Watch the routers and brokers of the config; serves /metrics.",
+    "compare": "Tell whether results became better or worse.",
     "dashboards": "Put the dashboards and alert rules into a Grafana.",
     "demo": "Watch a whole network started on this machine.",
     "event": "Tell of maintenance, a deployment or a fault made on purpose.",

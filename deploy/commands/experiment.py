@@ -83,7 +83,7 @@ def run(plan: Path, form: str | None, out: Path | None) -> None:
 
     experiment = _read(plan, form)
     made = folder.Folder.new(out or folder.default(experiment.plan.name), experiment)
-    _carry_out(runner.Runner(experiment, made, click.echo))
+    _carry_out(runner.Runner(experiment, made, click.echo), made.path)
 
 
 @command.command()
@@ -102,14 +102,44 @@ def resume(folder: Path) -> None:
         experiment = found.experiment()
     except ConfigError as error:
         raise Problem(f"{folder} cannot be used:\n  " + "\n  ".join(error.mistakes)) from None
-    _carry_out(runner.Runner(experiment, found, click.echo))
+    _carry_out(runner.Runner(experiment, found, click.echo), folder)
 
 
-def _carry_out(runner: Runner) -> None:
+@command.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.option(
+    "--html",
+    "page",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write it there.  [default: report.html in the folder]",
+)
+def report(folder: Path, page: Path | None) -> None:
+    """Write the report of a folder of results: one HTML file, the answer first, which needs no network.
+
+    Of an experiment that goes on, or was ended, it tells what there is by now. Says the answer, too.
+    """
+    _write_report(folder, page)
+
+
+def _write_report(folder: Path, page: Path | None = None) -> None:
+    from deploy.results import extra  # noqa: PLC0415 -- as said above
+
+    with extra.needed():
+        from deploy.results import report as reports  # noqa: PLC0415 -- the same
+    answer, file = reports.write(folder, page)
+    click.echo(answer)
+    click.echo(f"report: {file}")
+
+
+def _carry_out(runner: Runner, folder: Path) -> None:
+    from deploy.experiment.runner import INTERRUPTED  # noqa: PLC0415 -- as said above
+
     stopping = threading.Event()
     stop_on_signals(stopping)
     try:
         status = runner.run(stopping)
+        if status != INTERRUPTED:
+            _report_if_possible(folder)
     except click.ClickException:
         raise
     except Exception:
@@ -117,3 +147,11 @@ def _carry_out(runner: Runner) -> None:
         logging.getLogger("inflight.experiment").exception("this is a mistake of Inflight's own")
         status = Problem.exit_code
     raise SystemExit(status)
+
+
+def _report_if_possible(folder: Path) -> None:
+    """Write the report beside what was measured, which is whole without it."""
+    try:
+        _write_report(folder)
+    except Problem as problem:
+        click.echo(f"no report: {problem.message}")

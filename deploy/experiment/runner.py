@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from deploy import logs
@@ -42,12 +42,7 @@ class Runner:
             for line in words.takes(self._experiment, len(missing)):
                 self._say(line)
             self._say(f"results: {folder.path}")
-            try:
-                self._carry_out(missing, stopping)
-            except (Interrupted, Problem) as error:
-                # Ctrl-C also reaches programs that were just started, which then fail.
-                if isinstance(error, Problem) and not stopping.is_set():
-                    raise
+            if not self._carried_out(missing, stopping):
                 self._say(f"interrupted; {self._how_to_go_on}")
                 return INTERRUPTED
             folder.sum_up()
@@ -59,6 +54,17 @@ class Runner:
     @property
     def _how_to_go_on(self) -> str:
         return f"`inflight experiment resume {self._folder.path}` goes on"
+
+    def _carried_out(self, missing: list[Run], stopping: threading.Event) -> bool:
+        """Carry them out; return False where it was asked to end."""
+        try:
+            self._carry_out(missing, stopping)
+        except (Interrupted, Problem) as error:
+            # Ctrl-C also reaches programs that were just started, which then fail.
+            if isinstance(error, Problem) and not stopping.is_set():
+                raise
+            return False
+        return True
 
     def _carry_out(self, missing: list[Run], stopping: threading.Event) -> None:
         setups = {run.number: self._experiment.setup(run.levels) for run in missing}
@@ -79,6 +85,11 @@ class Runner:
                 raise
             progress.end()
             progress.tell(verdict.line(summary))
+
+    def turn(self, run: Run, stopping: threading.Event) -> bool:
+        """Carry out one run, unless it is there; return False where it was asked to end. Raises Problem."""
+        with self._folder.alone(), logs.quiet("inflight.embedded", logging.WARNING):
+            return self._carried_out(self._folder.missing([run]), stopping)
 
     def _measure_ceiling(self) -> None:
         """Note what one process of a load can send at the most on this machine, unless that is known."""

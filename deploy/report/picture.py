@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from deploy.report.model import Point, Report
-from deploy.report.words import latency
+from streaming.wording import latency
 
 WIDTH, LATENCY_HEIGHT, GONE_HEIGHT = 900, 240, 110
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 34, 26, 22  # at the right there is half a time of day

@@ -9,8 +9,8 @@ from typing import Final
 from collectors.contract.untrusted_text import shown
 from deploy.report.choose import clock, name_of
 from deploy.report.model import Figures, PathPrice, Report
+from streaming.wording import UNKNOWN, latency, seconds
 
-UNKNOWN: Final = "–"
 _HAS_LENGTH: Final = re.compile(r"\bfor \d")
 
 
@@ -160,27 +160,3 @@ LEGEND: Final = (
     " merged histograms. slower: the median during is above the p99 of before. rerouted: a way was taken that"
     " was not taken before."
 )
-
-
-def seconds(ns: int) -> str:
-    """Return a duration: 0 s, 0.8 s, 9.5 s, 42 s, 12 min 30 s, 2 h 5 min."""
-    if not ns:
-        return "0 s"
-    if ns < 10 * 10**9:
-        return f"{ns / 1e9:.1f} s"
-    whole = round(ns / 1e9)
-    if whole < 120:  # noqa: PLR2004 -- two minutes are better told in minutes
-        return f"{ns / 1e9:.1f} s".replace(".0 s", " s")
-    if whole < 7_200:  # noqa: PLR2004 -- the same, hours
-        return f"{whole // 60} min" + (f" {whole % 60} s" if whole % 60 else "")
-    return f"{whole // 3_600} h" + (f" {whole % 3_600 // 60} min" if whole % 3_600 // 60 else "")
-
-
-def latency(ns: int | None) -> str:
-    """Return a latency in three digits and a unit."""
-    if ns is None:
-        return UNKNOWN
-    for below, unit_ns, unit in ((999_500, 1e3, "µs"), (999_500_000, 1e6, "ms"), (float("inf"), 1e9, "s")):
-        if ns < below:
-            return f"{ns / unit_ns:.3g} {unit}"
-    return UNKNOWN

@@ -19,7 +19,8 @@ from deploy.report.model import Report
 from deploy.report.price import price
 from deploy.report.text import text
 from deploy.report.windows import Windows
-from deploy.report.words import answer, latency, seconds
+from deploy.report.words import answer
+from streaming.wording import latency, seconds
 
 HOSTILE = "<script>alert(1)</script>\"'&\x1b[2J\u202e"
 

@@ -19,7 +19,7 @@ from deploy.loads.model import (
     Stream,
 )
 
-_GONE_AFTER_NS: Final = 60_000_000_000
+GONE_AFTER_NS: Final = 5_000_000_000  # all ends are on this machine, and tell of themselves each second
 _HORIZON_NS: Final = 900_000_000_000
 _UNPACED: Final = (Step(0.0, 0.0, None),)
 
@@ -51,7 +51,7 @@ def numbered(address: str, number: int) -> str:
 
 def tasks(description: Description) -> dict[str, Task]:
     """Returns the paths of all loads, by name."""
-    rules = Rules(description.window, description.settle, _GONE_AFTER_NS, _HORIZON_NS)
+    rules = Rules(description.window, description.settle, GONE_AFTER_NS, _HORIZON_NS)
     found = [task for name, load in description.loads.items() for task in _tasks(name, load, rules)]
     return {task.path.name: task for task in found}
 

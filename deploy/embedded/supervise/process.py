@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -128,9 +128,9 @@ class Process:
     def resume(self) -> None:
         self._signal(signal.SIGCONT)
 
-    def memory_bytes(self) -> int:
-        """Resident memory of the process and of what it started."""
-        return sum(_resident_bytes(pid) for pid in self._session())
+    def memory_bytes(self, marked: Collection[int] | None = None) -> int:
+        """Resident memory of the process and of what it started; `marked`: pids that have its mark."""
+        return sum(_resident_bytes(pid) for pid in self._session(marked))
 
     def log_tail(self) -> str:
         """The last lines that this start of the process wrote."""
@@ -150,9 +150,10 @@ class Process:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
 
-    def _session(self) -> list[int]:
+    def _session(self, marked: Collection[int] | None = None) -> list[int]:
         """Return the pids in its session. The mark is compared, too, since pids are reused."""
-        return [pid for pid in orphans.marked(self._mark) if _session_of(pid) == self.pid]
+        found = orphans.marked(self._mark) if marked is None else marked
+        return [pid for pid in found if _session_of(pid) == self.pid]
 
 
 def _status(code: int) -> str:

@@ -170,8 +170,9 @@ class Supervisor:
             self._lock_file.close()
 
     def memory_bytes(self) -> dict[str, int]:
-        """Resident memory of each process that runs."""
-        return {p.spec.name: p.memory_bytes() for p in self.processes if p.alive}
+        """Resident memory of each process that runs, and of what it started; looks at all processes once."""
+        marked = orphans.marked(self._mark)
+        return {p.spec.name: p.memory_bytes(marked) for p in self.processes if p.alive}
 
 
 def _stop_in_order(processes: Sequence[Process], within_seconds: float) -> None:

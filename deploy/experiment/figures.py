@@ -8,7 +8,7 @@ from typing import Any, Final
 from collectors.contract.window_rows import CLASSES, Latency, WindowRow
 from deploy.experiment.must import ALL
 from deploy.ping.figures import Latencies, merged
-from streaming.histogram import Histogram, decode
+from streaming.histogram import Histogram, decode, index
 
 _SECOND_NS: Final = 1_000_000_000
 _PERCENTILES: Final = {"p50_ns": "50", "p90_ns": "90", "p99_ns": "99", "p999_ns": "99.9"}
@@ -33,6 +33,16 @@ def of_paths(rows: Mapping[str, Sequence[WindowRow]], unbounded: Iterable[str]) 
     found = {name: _of(windows, free=name in free) for name, windows in rows.items()}
     together = sorted((row for windows in rows.values() for row in windows), key=_start)
     return {ALL: _of(together, free=bool(free & rows.keys())), **found}
+
+
+def in_time(row: WindowRow, within_ns: int | None) -> int:
+    """Return how many messages of a window came, or came within this time of when they were due."""
+    if within_ns is None:
+        return row["classes"]["received"]
+    if row["response"] is None:
+        return 0
+    buckets, counts = decode(row["response"]["hdr"]).pairs()
+    return int(counts[buckets <= index(within_ns)].sum())
 
 
 def _start(row: WindowRow) -> int:

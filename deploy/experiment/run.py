@@ -140,7 +140,9 @@ class OneRun:
     ) -> dict[str, Any]:
         passed = [one for _, one in several]
         spans = [(one.from_ns, one.to_ns) for one in passed]
-        found: Figures = passed[-1].figures or measuring.figures(spans, passed[-1].unbounded)
+        found: Figures = passed[-1].figures or measuring.figures(
+            spans, passed[-1].unbounded, counted=passed[-1].counted
+        )
         done = [one for each in passed for one in each.done]
         steps = [step for each in several for step in self._steps(each, measuring)]
         measuring.write(spans)

@@ -18,13 +18,14 @@ ROOTS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def merged(value: Json, change: Mapping[str, Any]) -> Json:
-    """Return the value with the keys of the change in place of its own, at any depth."""
+    """Return the value with the keys of the change in place of its own, at any depth; null takes one away."""
     deeper = {
         key: merged(value[key], new)
         for key, new in change.items()
         if isinstance(new, dict) and isinstance(value.get(key), dict)
     }
-    return {**value, **change, **deeper}
+    gone = {key for key, new in change.items() if new is None}
+    return {key: new for key, new in {**value, **change, **deeper}.items() if key not in gone}
 
 
 def changed(document: Json, values: Mapping[str, Any]) -> Json:

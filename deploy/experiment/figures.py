@@ -8,7 +8,7 @@ from typing import Any, Final
 from collectors.contract.window_rows import CLASSES, Latency, WindowRow
 from deploy.experiment.must import ALL
 from deploy.ping.figures import Latencies, merged
-from streaming.histogram import Histogram, decode
+from streaming.histogram import Histogram, decode, index
 
 _SECOND_NS: Final = 1_000_000_000
 _ENDS: Final = 2  # windows that a count leaves half full
@@ -39,6 +39,16 @@ def of_paths(
     found = {name: _of(windows, free=name in free, counted=counted) for name, windows in rows.items()}
     together = sorted((row for windows in rows.values() for row in windows), key=_start)
     return {ALL: _of(together, free=bool(free & rows.keys()), counted=counted), **found}
+
+
+def in_time(row: WindowRow, within_ns: int | None) -> int:
+    """Return how many messages of a window came, or came within this time of when they were due."""
+    if within_ns is None:
+        return row["classes"]["received"]
+    if row["response"] is None:
+        return 0
+    buckets, counts = decode(row["response"]["hdr"]).pairs()
+    return int(counts[buckets <= index(within_ns)].sum())
 
 
 def _start(row: WindowRow) -> int:

@@ -16,7 +16,7 @@ from typing import Any, Final, Self
 
 from collectors.process.private_files import private_folder, replace
 from deploy.errors import Problem
-from deploy.experiment import machine
+from deploy.experiment import jitter, machine
 from deploy.experiment import plan as plans
 from deploy.experiment.order import Run
 from deploy.experiment.plan import Experiment
@@ -115,7 +115,10 @@ class Folder:
         return [json.loads(file.read_bytes()) for file in files]
 
     def sum_up(self) -> None:
-        whole = {"format": FORMAT, "plan": self.about()["plan"], "runs": self.summaries()}
+        runs = self.summaries()
+        whole: dict[str, Any] = {"format": FORMAT, "plan": self.about()["plan"], "runs": runs}
+        if spread := jitter.over_runs(runs):
+            whole["jitter"] = spread
         replace(self.path / SUMMARY, _json(whole))
 
     def _of(self, run: Run) -> Path:

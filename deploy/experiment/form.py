@@ -71,6 +71,7 @@ class _Sequence(_Element):
 
     of: str = _RATE
     each: int | str
+    within: DurationNs | None = None  # what is answered later does not count for peak and break
 
     @model_validator(mode="after")
     def _timed(self) -> Self:
@@ -117,7 +118,7 @@ class Ramp(_Sequence):
 
     @property
     def values(self) -> Sequence[Any]:
-        start, to, by = map(_quantity, (self.start, self.to, self.by))
+        start, to, by = map(quantity, (self.start, self.to, self.by))
         if not by[0] or len({unit for _, unit in (start, to, by)}) != 1:
             raise ValueError("`from`, `to` and `by` are numbers of the same unit, and `by` is above zero")
         count = int(abs(to[0] - start[0]) / by[0]) + 1
@@ -127,7 +128,8 @@ class Ramp(_Sequence):
         return [_text(start[0] + sign * number * by[0], start[1]) for number in range(count)]
 
 
-def _quantity(value: object) -> tuple[Decimal, str]:
+def quantity(value: object) -> tuple[Decimal, str]:
+    """Return a number and its unit; raises ValueError."""
     match = _QUANTITY.fullmatch(str(value).strip())
     if not match:
         raise ValueError(f"{value!r} is not a number with its unit")
@@ -202,5 +204,6 @@ class Plan(_Element):
     actions: Annotated[tuple[Action, ...], Field(max_length=200)] = ()
     stop: Stop = Stop()
     must: Musts = ()
+    jitter: bool = False  # of each path after each action
     search: Search | None = None
     forms: dict[Name, dict[str, Any]] = {}

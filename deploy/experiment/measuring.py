@@ -22,6 +22,7 @@ from collectors.contract.window_rows import WindowRow
 from collectors.process.worker import Worker, joined
 from collectors.runner import CollectorRunner
 from deploy.experiment import figures, tables
+from deploy.experiment.jitter import Arrivals
 from deploy.experiment.windows import Decided, Windows
 from deploy.ping.files import write_hdr_log
 from deploy.ping.rates import Rates
@@ -39,7 +40,8 @@ Spans = Sequence[tuple[int, int]]  # of times in ns, [from, to)
 class Measuring:
     """From `with` to its end all that is told is kept; `write` then leaves it in the run's folder."""
 
-    def __init__(self, config: Config, folder: Path, scratch: Path) -> None:
+    def __init__(self, config: Config, folder: Path, scratch: Path, arrivals: Arrivals | None = None) -> None:
+        """`arrivals` is given each record as well."""
         self._folder = folder
         self._paths = resolve(config)
         fallback = default_rules(config)
@@ -48,6 +50,7 @@ class Measuring:
         self._accountant = Accountant(lambda name: rules.get(name, fallback))
         self.windows: Final = Windows(scratch / "windows")
         self._rates = Rates()
+        self._arrivals = arrivals
         self._lock = threading.Lock()
         self._problem: str | None = None
         self._tables = {
@@ -69,7 +72,10 @@ class Measuring:
         with self._lock:
             try:
                 fed = self._accountant.feed(record, time.time_ns(), path)
-                self._rates.take(record_codec.decode(record))
+                decoded = record_codec.decode(record)
+                self._rates.take(decoded)
+                if self._arrivals is not None:
+                    self._arrivals.take(decoded)
                 for row in fed.rows:
                     self.windows.add(row)
             except Exception as error:  # noqa: BLE001 -- whatever it is, no figure can be trusted
@@ -104,6 +110,11 @@ class Measuring:
     ) -> dict[str, dict[str, Any]]:
         """Return the figures of each path and of all, of the windows within these times."""
         return figures.of_paths(self._rows(spans), unbounded, counted=counted)
+
+    def in_time(self, spans: Spans, within_ns: int | None) -> int:
+        """Return how many messages of these times came, or came within this time."""
+        rows = (row for windows in self._rows(spans).values() for row in windows)
+        return sum(figures.in_time(row, within_ns) for row in rows)
 
     def backlog(self, from_ns: int, to_ns: int) -> list[int]:
         """Return how many messages were due and had not come, at the end of each second of this time."""

@@ -33,10 +33,14 @@ _LONGER_NS: Final = 5 * _SECOND_NS  # than the measured time: the run ends it, a
 _START_SECONDS: Final = 60.0
 _LOOK_SECONDS: Final = 0.05
 _BUSY: Final = 0.95  # of a core
+_NOWHERE: Final = "amqp://127.0.0.1"  # while nothing is known of the network
 
 
 def description(load: Json, endpoints: Json, duration_ns: int) -> Json:
-    """Return a plan's load as deploy/loads reads it; each ends by its count, else after that time."""
+    """Return a plan's load as deploy/loads reads it; each ends by its count, else after that time.
+
+    Without end points nothing is looked up. Raises ValueError for a broker that is not there.
+    """
     whole = {key: value for key, value in load.items() if key in _OF_ALL}
     kind = load.get("kind")
     own = {key: value for key, value in load.items() if key not in {*_OF_ALL, "loads"}}
@@ -45,7 +49,27 @@ def description(load: Json, endpoints: Json, duration_ns: int) -> Json:
         name: {**one, "duration": f"{duration_ns}ns"} if isinstance(one, dict) and "count" not in one else one
         for name, one in (loads.items() if isinstance(loads, dict) else ())
     }
-    return {**whole, "endpoints": {**endpoints, **whole.get("endpoints", {})}, "loads": ended}
+    given = whole.get("endpoints")
+    own_ends = given if isinstance(given, dict) else {}
+    made = {name: _of_parts(name, end, endpoints) for name, end in own_ends.items()}
+    return {**whole, "endpoints": {**endpoints, **made}, "loads": ended}
+
+
+def _of_parts(name: str, end: Any, endpoints: Json) -> Any:
+    """Return an end point; one that names brokers of the network by `stomp` has their ports."""
+    if not isinstance(end, dict) or "stomp" not in end:
+        return end
+    brokers = end["stomp"] if isinstance(end["stomp"], list) else [end["stomp"]]
+    for broker in brokers:
+        if endpoints and broker not in endpoints:
+            raise ValueError(f"endpoints.{name}: the network has no {broker!r}")
+    urls = [endpoints[broker]["url"] if endpoints else _NOWHERE for broker in brokers]
+    return {**{key: value for key, value in end.items() if key != "stomp"}, "url": [_stomp(x) for x in urls]}
+
+
+def _stomp(url: str) -> str:
+    """Return the URL of a broker that speaks STOMP where it speaks AMQP."""
+    return url.replace("amqp://", "stomp://", 1)
 
 
 class Others:

@@ -9,12 +9,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from collectors.config.paths import resolve
 from collectors.process.private_files import replace
+from deploy.actions.performance import Done
 from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.errors import Problem
-from deploy.experiment import acting
+from deploy.experiment import acting, jitter, rising
 from deploy.experiment.acting import Acting
 from deploy.experiment.folder import FORMAT
+from deploy.experiment.jitter import Arrivals
 from deploy.experiment.load import Figures, Json, Order, Step
 from deploy.experiment.measuring import Measuring
 from deploy.experiment.memory import Memory
@@ -59,7 +62,9 @@ class OneRun:
         network = RunningNetwork(self._setup, self._supervisor, self._beside)
         lowest = f"{self._plan.search.low:.10g}/s" if self._plan.search else None
         made = self._made(self._setup, network, lowest)
-        measuring = Measuring(self._setup.config(made), self._folder, self._supervisor.directory("measured"))
+        scratch = self._supervisor.directory("measured")
+        self._arrivals = Arrivals() if self._plan.jitter else None
+        measuring = Measuring(self._setup.config(made), self._folder, scratch, self._arrivals)
         memory = Memory(self._supervisor, self._folder / "memory.parquet")
         passage = partial(self._passage, network, measuring, memory)
         several: list[tuple[Any, Passed]] = []
@@ -139,11 +144,7 @@ class OneRun:
             spans, passed[-1].unbounded, counted=passed[-1].counted
         )
         done = [one for each in passed for one in each.done]
-        steps = [
-            {"value": value, "from_ns": from_ns, "to_ns": to_ns, "figures": of}
-            for each in several
-            for value, from_ns, to_ns, of in self._steps(each, measuring)
-        ]
+        steps = [step for each in several for step in self._steps(each, measuring)]
         measuring.write(spans)
         told = json.dumps([acting.in_full(one) for one in done], indent=1)
         replace(self._folder / "actions.json", told.encode())
@@ -161,27 +162,38 @@ class OneRun:
             "at_ceiling": limited or any(one.at_ceiling for one in passed),
             "figures": found,
             "steps": steps,
+            **({"ramp": risen} if (risen := rising.read(steps)) else {}),
+            **({"jitter": self._jitter(done, spans[-1][1])} if self._arrivals is not None else {}),
             "actions": [acting.in_short(one) for one in done],
             "held": [must.judge(found) for must in self._plan.must],
         }
 
-    def _steps(
-        self, each: tuple[Any, Passed], measuring: Measuring
-    ) -> Iterator[tuple[Any, int, int, Figures]]:
+    def _jitter(self, done: list[Done], to_ns: int) -> Json:
+        assert self._arrivals is not None  # noqa: S101 -- who asks has looked
+        return jitter.peaks(self._arrivals, resolve(self._setup.config()).values(), done, to_ns)
+
+    def _steps(self, each: tuple[Any, Passed], measuring: Measuring) -> Iterator[Json]:
         """Yield the values of a setting that changed, with their times and figures."""
         value, passed = each
-        if self._plan.phases.sequence is None:
+        sequence = self._plan.phases.sequence
+        if sequence is None:
             return
         if value is not None:  # in a passage of its own
-            of = passed.figures or measuring.figures([(passed.from_ns, passed.to_ns)], passed.unbounded)
-            yield value, passed.from_ns, passed.to_ns, of
-            return
-        from_ns = passed.from_ns
-        for step in passed.steps:
-            to_ns = from_ns + (step.duration_ns or 0)
-            if to_ns > passed.to_ns:
-                return
-            # The window in which it changed has messages of both values.
-            alone = [(from_ns, to_ns - measuring.window_ns)]
-            yield step.value, from_ns, to_ns, measuring.figures(alone, passed.unbounded)
-            from_ns = to_ns
+            times = [(value, passed.from_ns, passed.to_ns, passed.to_ns)]
+        else:
+            times, from_ns = [], passed.from_ns
+            for step in passed.steps:
+                to_ns = from_ns + (step.duration_ns or 0)
+                if to_ns <= passed.to_ns:
+                    # The window in which it changed has messages of both values.
+                    times.append((step.value, from_ns, to_ns, to_ns - measuring.window_ns))
+                from_ns = to_ns
+        for level, from_ns, to_ns, until_ns in times:
+            alone = [(from_ns, until_ns)]
+            yield {
+                "value": level,
+                "from_ns": from_ns,
+                "to_ns": to_ns,
+                "in_time": measuring.in_time(alone, sequence.within),
+                "figures": passed.figures or measuring.figures(alone, passed.unbounded),
+            }

@@ -96,7 +96,12 @@ class Runner:
         about = self._folder.about()
         if about["ceiling"] is None:
             self._say("measuring what one process of the load can send by itself")
-            about["ceiling"] = ceiling.measure(_CEILING_SECONDS).as_json()
+            try:
+                about["ceiling"] = ceiling.measure(_CEILING_SECONDS).as_json()
+            except (
+                Problem
+            ) as problem:  # a machine that is too busy; its processes' CPU is looked at all the same
+                self._say(f"{problem.message}; `resume` tries again")
             self._folder.note(about)
 
     def _one(self, run: Run, stopping: threading.Event, progress: Progress) -> dict[str, Any]:

@@ -14,10 +14,12 @@ from collectors.config import load as configs
 from collectors.config.load import ConfigError, read_text
 from collectors.config.mistakes import key_text, of_validation
 from collectors.config.model import Config
+from collectors.config.paths import resolve
 from collectors.config.yaml_lines import Place
 from deploy.experiment import load as loads
 from deploy.experiment.document import Json, changed
 from deploy.experiment.form import Plan, Ramp, Steps
+from deploy.experiment.jitter import refused
 from deploy.experiment.lines import Lines, Told, without_types
 from deploy.experiment.load import Step
 from deploy.topology import load as topologies
@@ -127,13 +129,29 @@ def make(document: Json, levels: Mapping[str, Any], lines: Lines) -> Setup:
         lines.give_up(("phases",), reason, when)
     setup = Setup(document, plan, *_network(document, plan, lines, when))
     try:
-        setup.config()
+        config = setup.config()
         setup.in_turn()
     except ConfigError as error:
         for text in error.mistakes:
             lines.add(*_place_of(text, lines), when)
         raise Told from None
+    if plan.jitter:
+        _tell_jitter(plan, config, lines, when)
     return setup
+
+
+def _tell_jitter(plan: Plan, config: Config, lines: Lines, when: str) -> None:
+    """Tell why there would be no jitter to measure; raises Told then."""
+    paths = resolve(config)
+    reasons = [f"{name}: {why}" for name, path in paths.items() if (why := refused(path))]
+    if not paths:
+        reasons.append("is of streams: this load has no paths of its own")
+    if not plan.actions or plan.phases.sequence or plan.search:
+        reasons.append("is told of each action: name `actions`, and no steps, ramp or search")
+    for reason in reasons:
+        lines.add(("jitter",), reason, when)
+    if reasons:
+        raise Told
 
 
 def _stepped(document: Json, sequence: Steps | Ramp, value: Any) -> Json:

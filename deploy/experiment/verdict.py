@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from deploy.experiment import words
+from deploy.experiment import jitter, words
 from deploy.experiment.must import ALL
 from deploy.ping.figures import milliseconds
 
@@ -32,6 +32,10 @@ def line(summary: Summary) -> str:
         parts.append("AT THE CEILING of the load's own processes")
     if summary["stopped"]:
         parts.append(f"stopped: {summary['stopped']}")
+    if summary.get("ramp"):
+        parts.append(summary["ramp"]["says"])
+    if summary.get("search"):
+        parts.append(summary["search"]["interval"]["says"])
     parts += [f"DID NOT HOLD: {one['must']}" for one in summary["held"] if not one["held"]]
     return ", ".join(parts)
 
@@ -43,7 +47,18 @@ def lines(summaries: Sequence[Summary]) -> Iterator[str]:
     for summary in ordered:
         named = words.levels(summary["levels"]) or f"run {summary['number']}"
         yield f"{named}, repetition {summary['repetition'] + 1}: {line(summary)}"
+    yield from _jitter(summaries)
     musts = [one for summary in summaries for one in summary["held"]]
     if musts:
         broken = sum(not one["held"] for one in musts)
         yield f"{broken} of {len(musts)} bounds did not hold" if broken else "all that must hold held"
+
+
+def _jitter(summaries: Sequence[Summary]) -> Iterator[str]:
+    """Yield how late a message came at the most after an action, by levels and paths."""
+    for cell in jitter.over_runs(summaries):
+        if (of := cell["distribution"]) is not None:
+            named = ", ".join(filter(None, (words.levels(cell["levels"]), cell["path"])))
+            worst, mean = (milliseconds(of[name]) for name in ("max_ns", "mean_ns"))
+            told = f"largest jitter after each of {of['repetitions']} actions"
+            yield f"{named}: {told} {mean} ms in the mean, {worst} ms at the worst"

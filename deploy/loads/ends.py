@@ -11,7 +11,8 @@ from collectors.probe.engine.loop import Loop
 from collectors.probe.receiver import Receiver
 from collectors.probe.sender import Sender
 from collectors.probe.transport import Connection
-from deploy.loads.paths import Task, numbered
+from deploy.loads.model import Relay
+from deploy.loads.paths import Task, client_at, numbered
 from deploy.loads.receivers import NoticingReceiver, PacedReceiver
 from deploy.loads.senders import AskingSender, RelayingSender, WindowedSender
 from deploy.loads.tokens import Token, Tokens
@@ -38,14 +39,14 @@ class LoadEnds(Ends):
 
     def new_sender(self, loop: Loop, connection: Connection, path: Path, *parts: Any, **more: Any) -> Sender:
         task = self._tasks[path.name]
-        if task.relay is not None:
+        if (relay := task.relay) is not None:
             relaying = RelayingSender(
                 loop,
                 connection,
                 path,
                 *parts,
-                others=lambda: self._others(path),
-                hold_ns=task.relay.hold or 0,
+                others=lambda: self._others(path, relay),
+                hold_ns=relay.hold or 0,
                 **more,
             )
             self._relaying[path.name, path.receive_address] = relaying
@@ -82,9 +83,15 @@ class LoadEnds(Ends):
         return super().new_receiver(connection, path, *parts, **more)
 
     @staticmethod
-    def _others(path: Path) -> list[str]:
-        inboxes = [numbered(path.address, number) for number in range(path.senders)]
+    def _others(path: Path, relay: Relay) -> list[str]:
+        near = (n for n in range(relay.clients) if not relay.apart or client_at(relay, n) == path.source)
+        inboxes = (numbered(path.address, number) for number in near)
         return [inbox for inbox in inboxes if inbox != path.receive_address]
+
+    def _reply_to(self, connection: Connection, path: Path) -> str | None:
+        if self._tasks[path.name].answered and path.receive_address:
+            return path.receive_address
+        return super()._reply_to(connection, path)
 
     def _answered(self, name: str) -> Callable[[int, memoryview, int], None]:
         def arrived(number: int, _body: memoryview, _at: int) -> None:
@@ -101,8 +108,8 @@ class LoadEnds(Ends):
         here = {
             number for number in range(path.senders) if (name, self._inbox(path, number)) in self._relaying
         }
-        own = [number for number in range(relay.tokens) if number % relay.clients in here]
-        return Tokens(relay.tokens, own, relay.count, path.rules.settle_ns)
+        own = [number for number in range(relay.all_tokens) if number % relay.clients in here]
+        return Tokens(relay.all_tokens, own, relay.count, path.rules.settle_ns)
 
     @staticmethod
     def _inbox(path: Path, number: int) -> str:

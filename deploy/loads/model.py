@@ -125,6 +125,7 @@ class PingPong(_Between):
     """One request, its answer, the next."""
 
     kind: Literal["ping-pong"]
+    answers: Address | None = None  # a queue for them; else an address that the peer makes up
 
 
 class Pairs(_Between):
@@ -153,16 +154,23 @@ class Relay(_Load):
     at: Annotated[tuple[Name, ...], BeforeValidator(lambda v: [v] if isinstance(v, str) else v)] = Field(
         min_length=1
     )
-    clients: Annotated[int, Field(ge=2, le=64)] = 2
-    tokens: Annotated[int, Field(gt=0, le=10_000)] = 1
+    clients: Annotated[int, Field(ge=2, le=MAX_ENDS)] = 2  # at the end points in turn
+    tokens: Annotated[int, Field(gt=0, le=10_000)] | None = None  # left out: one for each client
     hold: DurationNs | None = None  # how long a client keeps a token
+    apart: bool = False  # those of one end point pass tokens on among themselves
+
+    @property
+    def all_tokens(self) -> int:
+        return self.tokens or min(self.clients, self.count or self.clients)
 
     @model_validator(mode="after")
     def _has_room(self) -> Relay:
         if self.size[0] < TOKEN_BYTES:
             raise ValueError(f"`size`: a token takes {TOKEN_BYTES}B at least")
-        if self.count is not None and self.count < self.tokens:
+        if self.count is not None and self.count < self.all_tokens:
             raise ValueError("`count` is of all hops, and at least one for each of `tokens`")
+        if self.apart and self.clients < 2 * len(self.at):
+            raise ValueError("`apart`: two clients at least for each end point, to have one to pass to")
         return self
 
 

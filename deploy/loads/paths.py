@@ -99,7 +99,8 @@ def _tasks(name: str, load: Load, rules: Rules) -> list[Task]:
 
 def _round_trips(name: str, load: PingPong | Pairs, rules: Rules) -> list[tuple[Path, int | None]]:
     if isinstance(load, PingPong):
-        return [(replace(_path(name, load, rules, load.address), receive_address=""), 1)]
+        path = _path(name, load, rules, load.address)
+        return [(replace(path, receive_address=load.answers or ""), 1)]
     found = []
     for number in range(load.pairs):
         address = _one_of(load.address, number, load.pairs)
@@ -210,6 +211,11 @@ def shares(found: dict[str, Task], processes: int) -> list[Share]:
     return [Share(tuple(s), tuple(r), tuple(e)) for s, r, e in zip(senders, receivers, answers, strict=True)]
 
 
+def client_at(relay: Relay, number: int) -> str:
+    """Returns the end point of one of a relay's clients."""
+    return relay.at[number % len(relay.at)]
+
+
 def _client(path: Path, relay: Relay, number: int) -> Path:
-    at = relay.at[number % len(relay.at)]
+    at = client_at(relay, number)
     return replace(path, source=at, target=at, receive_address=numbered(path.address, number))

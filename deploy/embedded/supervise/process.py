@@ -30,6 +30,7 @@ class ProcessSpec:
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: Path | None = None
     stop_seconds: float = 6.0
+    stop_signal: signal.Signals = signal.SIGTERM
 
 
 class Interrupted(Exception):  # noqa: N818 -- not an error: someone asked for the end while a process was starting
@@ -99,9 +100,9 @@ class Process:
             time.sleep(_POLL_SECONDS)
 
     def ask_to_end(self) -> None:
-        """Send SIGTERM and return: `stop` without its wait, for ending several processes at once."""
+        """Send its signal and return: `stop` without its wait, for ending several processes at once."""
         self._asked_to_end = True
-        self._popen.terminate()
+        self._popen.send_signal(self.spec.stop_signal)
         self._signal(signal.SIGCONT)  # one that stands still would not hear of it
 
     def stop(self, within_seconds: float | None = None) -> None:
@@ -129,8 +130,9 @@ class Process:
         self._signal(signal.SIGCONT)
 
     def memory_bytes(self) -> int:
-        """Resident memory of the process and of what it started."""
-        return sum(_resident_bytes(pid) for pid in self._session())
+        """Resident memory of the process and of what it started, with what they share once."""
+        found = [_memory_bytes(pid) for pid in self._session()]
+        return sum(own for own, _ in found) + max((shared for _, shared in found), default=0)
 
     def log_tail(self) -> str:
         """The last lines that this start of the process wrote."""
@@ -151,8 +153,19 @@ class Process:
                 os.kill(pid, number)
 
     def _session(self) -> list[int]:
-        """Return the pids in its session. The mark is compared, too, since pids are reused."""
-        return [pid for pid in orphans.marked(self._mark) if _session_of(pid) == self.pid]
+        """Return the pids in its session, and of all that these have started.
+
+        The mark is compared, too, since pids are reused. Who is below a marked one may carry none: PostgreSQL
+        writes what its processes do over their environment, and gives each a session of its own.
+        """
+        found = dict.fromkeys(pid for pid in orphans.marked(self._mark) if _session_of(pid) == self.pid)
+        by_parent = _by_parent() if found else {}
+        waiting = [*found]
+        while waiting:
+            new = [pid for pid in by_parent.get(waiting.pop(), ()) if pid not in found]
+            found |= dict.fromkeys(new)
+            waiting += new
+        return [*found]
 
 
 def _status(code: int) -> str:
@@ -166,8 +179,22 @@ def _session_of(pid: int) -> int:
         return 0
 
 
-def _resident_bytes(pid: int) -> int:
+def _by_parent() -> dict[int, list[int]]:
+    """Return all processes of the machine by the pid of who started them."""
+    found: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                # Its name comes before the others, in brackets, and may hold anything.
+                fields = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()
+                found.setdefault(int(fields[1]), []).append(int(entry.name))
+    return found
+
+
+def _memory_bytes(pid: int) -> tuple[int, int]:
+    """Return what a process has for itself, and what it may share with others."""
     try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE_BYTES
+        _, resident, shared, *_ = map(int, Path(f"/proc/{pid}/statm").read_text().split())
     except OSError:
-        return 0
+        return 0, 0
+    return (resident - shared) * _PAGE_BYTES, shared * _PAGE_BYTES

@@ -6,14 +6,16 @@ import fcntl
 import logging
 import os
 import shutil
+import stat
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import IO, Self
 
 from collectors.process.private_files import private_folder
@@ -25,6 +27,8 @@ log = logging.getLogger("inflight.embedded")
 
 # The share of the time to stop after which the processes that are left are asked to end all at once.
 _RESERVED_SHARE = 0.4
+# The first one is never in memory alone, as the other may be: what is measured there shall be a disk.
+_OPEN_TO_ALL = (Path("/var/tmp"), Path(tempfile.gettempdir()))  # noqa: S108 -- a folder of a random name below
 
 
 class Supervisor:
@@ -58,9 +62,13 @@ class Supervisor:
         self._lock_file = _take(self.state_dir / "lock")
         if ended := orphans.end_marked(f"{self.state_dir}//", grace_seconds=0):
             log.warning("ended %d processes that an earlier run left behind in %s", ended, self.state_dir)
+        orphans.remove_elsewhere(self.state_dir)
         # No environment: a supervisor above this one would find its own mark there, and end the reaper first.
         self._reaper = subprocess.Popen(
-            [sys.executable, "-I", "-S", orphans.__file__, self._mark, str(self._stop_seconds / 2)],
+            [
+                *(sys.executable, "-I", "-S", orphans.__file__),
+                *(self._mark, str(self._stop_seconds / 2), self.state_dir),
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -97,6 +105,20 @@ class Supervisor:
         path.mkdir(parents=True, exist_ok=True)
         return path
 
+    def directory_elsewhere(self, user: str) -> Path:
+        """Return an empty directory of another user, who may not enter this state directory.
+
+        It is on the disk, and removed when the supervisor ends, however it does. For root alone.
+        """
+        below = next((base for base in _OPEN_TO_ALL if _is_open_to_all(base)), None)
+        if below is None:
+            raise Problem(f"{user} may write neither to {' nor to '.join(map(str, _OPEN_TO_ALL))}: open one")
+        path = Path(tempfile.mkdtemp(prefix=orphans.ELSEWHERE_BEGINS, dir=below))
+        with (self.state_dir / orphans.ELSEWHERE).open("a") as noted:
+            noted.write(f"{path}\n")
+        shutil.chown(path, user)
+        return path
+
     def log_path(self, name: str) -> Path:
         return self.state_dir / "logs" / f"{name}.log"
 
@@ -128,21 +150,36 @@ class Supervisor:
         log.info("%s is ready, pid %d, after %.1f s", spec.name, process.pid, time.monotonic() - began)
         return process
 
-    def run(self, what: str, argv: Sequence[str | Path], *, within_seconds: float) -> str:
-        """Run a program to its end and return what it wrote; raises Problem if it fails or takes longer."""
+    def run(
+        self,
+        what: str,
+        argv: Sequence[str | Path],
+        *,
+        within_seconds: float,
+        text: str = "",
+        env: Mapping[str, str] = MappingProxyType({}),
+        cwd: Path | None = None,
+    ) -> str:
+        """Run a program to its end, `text` its input, and return what it wrote.
+
+        Raises Problem if it fails or takes longer.
+        """
         try:
             done = subprocess.run(
                 [str(a) for a in argv],
-                stdin=subprocess.DEVNULL,
+                input=text,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, orphans.MARK: self._mark},
+                env={**os.environ, **env, orphans.MARK: self._mark},
+                cwd=cwd,
                 timeout=within_seconds,
                 check=False,
                 text=True,
             )
         except subprocess.TimeoutExpired as e:
             raise Problem(f"{what} took longer than {within_seconds:g} s: {argv[0]}") from e
+        except OSError as e:
+            raise Problem(f"{what} could not be begun: {e.strerror}: {argv[0]}") from e
         if done.returncode != 0:
             raise Problem(f"{what} failed with status {done.returncode}:\n{done.stdout.strip()}")
         return done.stdout
@@ -164,6 +201,7 @@ class Supervisor:
         if self._reaper is None:
             return
         self.end_processes()
+        orphans.remove_elsewhere(self.state_dir)
         self._reaper.communicate(b"q")
         self._reaper = None
         if self._lock_file is not None:
@@ -172,6 +210,15 @@ class Supervisor:
     def memory_bytes(self) -> dict[str, int]:
         """Resident memory of each process that runs."""
         return {p.spec.name: p.memory_bytes() for p in self.processes if p.alive}
+
+
+def _is_open_to_all(folder: Path) -> bool:
+    """Whether any user may write there, and can get there."""
+    try:
+        modes = [one.stat().st_mode for one in (folder, *folder.resolve().parents)]
+    except OSError:
+        return False
+    return bool(modes[0] & stat.S_IWOTH) and all(mode & stat.S_IXOTH for mode in modes)
 
 
 def _stop_in_order(processes: Sequence[Process], within_seconds: float) -> None:

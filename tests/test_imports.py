@@ -70,6 +70,27 @@ def test_the_core_runs_without_spark(module: str) -> None:
     assert ran.stdout == "[]\n"
 
 
+# What the extra `experiments` brings, and only its users have.
+_EXTRA = ("scipy", "bokeh", "stomp", "networkx")
+_WITHOUT_EXTRA = (
+    "streaming.spark.job",
+    "streaming.archive.read",
+    "deploy.parts.run",
+    "deploy.experiment.plan",
+    "deploy.experiment.runner",
+)
+
+
+@pytest.mark.parametrize("module", _WITHOUT_EXTRA)
+def test_the_extra_is_loaded_by_nothing_else(module: str) -> None:
+    """The job, whose archive has all of streaming, and a plan's runs work where it is not installed."""
+    code = f"import sys, {module}; print([n for n in {_EXTRA} if n in sys.modules])"
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=_PROJECT, capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == "[]\n"
+
+
 def test_the_set_up_needs_only_the_standard_library() -> None:
     """It runs on the system's Python, before anything is installed."""
     files = [

@@ -15,7 +15,7 @@ _LAB_SECONDS: Final = 5.0
 _BROKER_SECONDS: Final = 8.0
 _END_SECONDS: Final = 4.0  # what was sent arrives, processes end, files are written
 _UNKNOWN_RATE: Final = 10_000.0  # of an unbounded load that a count ends
-_WINDOW_BYTES: Final = 1_500
+_WINDOW_BYTES: Final = 2_000  # with its lines in the .hlog
 _POLL_BYTES: Final = 1_200  # of a router or broker, a second
 _TRIALS: Final = 20  # of a search
 

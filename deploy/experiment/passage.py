@@ -11,14 +11,14 @@ from deploy.actions.performance import Done
 from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.experiment.acting import Acting
 from deploy.experiment.load import Figures, Load, Step
+from deploy.experiment.progress import Progress
 from deploy.experiment.watch import Watch
 
 SECOND_NS: Final = 1_000_000_000
 _LOOK_SECONDS: Final = 0.1
-Tell = Callable[[str], None]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Passed:
     """The measured time, in whole windows, and what is known of it beside what was counted."""
 
@@ -32,13 +32,19 @@ class Passed:
     processes: int  # of the load, that sent
     figures: Figures | None  # of a load that counts by itself
 
+    @property
+    def counted(self) -> bool:
+        """Whether a number of messages ended it."""
+        return self.steps[-1].duration_ns is None
+
 
 class Passage:
     def __init__(
-        self, load: Load, watch: Watch, supervisor: Supervisor, act: Callable[[], Acting], tell: Tell
+        self, load: Load, watch: Watch, supervisor: Supervisor, act: Callable[[], Acting], progress: Progress
     ) -> None:
         """`act` is called when the measured time begins."""
-        self._load, self._watch, self._supervisor, self._act, self._tell = load, watch, supervisor, act, tell
+        self._load, self._watch, self._supervisor, self._act = load, watch, supervisor, act
+        self._tell, self._beat = progress.tell, progress.beat
 
     def carry_out(self, warm_up_ns: int, steps: Sequence[Step], window_ns: int) -> Passed:
         """Return when all is counted; raises Problem, and Interrupted when asked to end."""
@@ -89,6 +95,7 @@ class Passage:
             self._supervisor.give_up_if_asked()
             if (why := self._watch.look()) is not None:
                 return why
+            self._beat()
             time.sleep(_LOOK_SECONDS)
         return None
 

@@ -23,12 +23,12 @@ from deploy.experiment.network import RunningNetwork
 from deploy.experiment.order import Run
 from deploy.experiment.passage import Passage, Passed
 from deploy.experiment.plan import Experiment
+from deploy.experiment.progress import Progress
 from deploy.experiment.search import Searched, search
 from deploy.experiment.setup import Setup
 from deploy.experiment.watch import Watch
 
 _AT_CEILING: Final = 0.95  # of what the load's processes could do by themselves
-Tell = Callable[[str], None]
 
 
 class OneRun:
@@ -40,11 +40,12 @@ class OneRun:
         run: Run,
         folder: Path,
         supervisor: Supervisor,
-        tell: Tell,
+        progress: Progress,
         ceiling_per_second: float | None,
     ) -> None:
         """`ceiling_per_second`: what one process of the load can send at the most, where it is known."""
-        self._run, self._folder, self._supervisor, self._tell = run, folder, supervisor, tell
+        self._run, self._folder, self._supervisor = run, folder, supervisor
+        self._progress, self._tell = progress, progress.tell
         self._setup = experiment.setup(run.levels)
         self._plan = self._setup.plan
         self._ceiling = ceiling_per_second
@@ -126,7 +127,7 @@ class OneRun:
         def act() -> Acting:
             return Acting(self._plan.actions, network.executor(), measuring.take_event, self._tell)
 
-        passage = Passage(load, watch, self._supervisor, act, self._tell)
+        passage = Passage(load, watch, self._supervisor, act, self._progress)
         return passage.carry_out(warm_up_ns, steps, measuring.window_ns)
 
     def _summary(
@@ -134,7 +135,9 @@ class OneRun:
     ) -> dict[str, Any]:
         passed = [one for _, one in several]
         spans = [(one.from_ns, one.to_ns) for one in passed]
-        found: Figures = passed[-1].figures or measuring.figures(spans, passed[-1].unbounded)
+        found: Figures = passed[-1].figures or measuring.figures(
+            spans, passed[-1].unbounded, counted=passed[-1].counted
+        )
         done = [one for each in passed for one in each.done]
         steps = [
             {"value": value, "from_ns": from_ns, "to_ns": to_ns, "figures": of}

@@ -6,9 +6,9 @@ import json
 import os
 import socket
 import sys
-import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -127,23 +127,11 @@ class StreamLoad:
     def start(self) -> None:
         config = self._order.folder / "load.yaml"
         config.write_text(yaml.safe_dump(self._order.made, sort_keys=False, allow_unicode=True))
-        failed: list[BaseException] = []
-
-        def begin(feeder: Feeder, share: Share) -> None:
-            try:
-                feeder.start({"config": str(config), "send": share.send, "receive": share.receive})
-            except BaseException as error:  # noqa: BLE001 -- raised below, in the thread that waits
-                failed.append(error)
-
-        threads = [
-            threading.Thread(target=begin, args=pair) for pair in zip(self._feeders, self.shares, strict=True)
+        orders = [
+            {"config": str(config), "send": share.send, "receive": share.receive} for share in self.shares
         ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        if failed:
-            raise failed[0]
+        with ThreadPoolExecutor(len(orders)) as pool:
+            list(pool.map(Feeder.start, self._feeders, orders))  # raises what one of them raises
 
     def begin(self) -> tuple[int, int]:
         """Receivers that stand alone go first: a sender waits for those of its own process only."""

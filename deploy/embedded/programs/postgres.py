@@ -107,7 +107,7 @@ class Postgres(Service):
         told = self._supervisor.run(
             "asking PostgreSQL its version", [self._programs / "postgres", "--version"], within_seconds=10
         )
-        return told.strip().removeprefix("postgres ").replace("(PostgreSQL)", "PostgreSQL")
+        return " ".join(("PostgreSQL", *told.split()[2:3]))
 
     def query(self, sql: str) -> list[list[str]]:
         """Return the rows of a statement, by psql; raises Problem where it fails, or takes long."""

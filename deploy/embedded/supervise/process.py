@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from deploy.embedded.supervise import orphans
+from deploy.embedded.supervise import look, orphans
+from deploy.embedded.supervise.look import Seen
 from deploy.errors import Problem
 
 _POLL_SECONDS = 0.05
 _LOG_LINES = 15
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 @dataclass(frozen=True)
@@ -129,10 +129,9 @@ class Process:
     def resume(self) -> None:
         self._signal(signal.SIGCONT)
 
-    def memory_bytes(self) -> int:
+    def memory_bytes(self, seen: Seen | None = None) -> int:
         """Resident memory of the process and of what it started, with what they share once."""
-        found = [_memory_bytes(pid) for pid in self._session()]
-        return sum(own for own, _ in found) + max((shared for _, shared in found), default=0)
+        return look.memory_bytes(self._session(seen))
 
     def log_tail(self) -> str:
         """The last lines that this start of the process wrote."""
@@ -152,49 +151,10 @@ class Process:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
 
-    def _session(self) -> list[int]:
-        """Return the pids in its session, and of all that these have started.
-
-        The mark is compared, too, since pids are reused. Who is below a marked one may carry none: PostgreSQL
-        writes what its processes do over their environment, and gives each a session of its own.
-        """
-        found = dict.fromkeys(pid for pid in orphans.marked(self._mark) if _session_of(pid) == self.pid)
-        by_parent = _by_parent() if found else {}
-        waiting = [*found]
-        while waiting:
-            new = [pid for pid in by_parent.get(waiting.pop(), ()) if pid not in found]
-            found |= dict.fromkeys(new)
-            waiting += new
-        return [*found]
+    def _session(self, seen: Seen | None = None) -> list[int]:
+        """Return the pids in its session, and of all that these have started."""
+        return (seen or Seen.of(self._mark)).session(self.pid)
 
 
 def _status(code: int) -> str:
     return f"status {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
-
-
-def _session_of(pid: int) -> int:
-    try:
-        return os.getsid(pid)
-    except ProcessLookupError:
-        return 0
-
-
-def _by_parent() -> dict[int, list[int]]:
-    """Return all processes of the machine by the pid of who started them."""
-    found: dict[int, list[int]] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError):
-                # Its name comes before the others, in brackets, and may hold anything.
-                fields = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()
-                found.setdefault(int(fields[1]), []).append(int(entry.name))
-    return found
-
-
-def _memory_bytes(pid: int) -> tuple[int, int]:
-    """Return what a process has for itself, and what it may share with others."""
-    try:
-        _, resident, shared, *_ = map(int, Path(f"/proc/{pid}/statm").read_text().split())
-    except OSError:
-        return 0, 0
-    return (resident - shared) * _PAGE_BYTES, shared * _PAGE_BYTES

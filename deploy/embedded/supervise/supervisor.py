@@ -6,10 +6,8 @@ import fcntl
 import logging
 import os
 import shutil
-import stat
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import uuid
@@ -19,7 +17,8 @@ from types import MappingProxyType, TracebackType
 from typing import IO, Self
 
 from collectors.process.private_files import private_folder
-from deploy.embedded.supervise import orphans
+from deploy.embedded.supervise import elsewhere, orphans
+from deploy.embedded.supervise.look import Seen
 from deploy.embedded.supervise.process import Interrupted, Process, ProcessSpec
 from deploy.errors import Problem
 
@@ -27,8 +26,6 @@ log = logging.getLogger("inflight.embedded")
 
 # The share of the time to stop after which the processes that are left are asked to end all at once.
 _RESERVED_SHARE = 0.4
-# The first one is never in memory alone, as the other may be: what is measured there shall be a disk.
-_OPEN_TO_ALL = (Path("/var/tmp"), Path(tempfile.gettempdir()))  # noqa: S108 -- a folder of a random name below
 
 
 class Supervisor:
@@ -110,14 +107,7 @@ class Supervisor:
 
         It is on the disk, and removed when the supervisor ends, however it does. For root alone.
         """
-        below = next((base for base in _OPEN_TO_ALL if _is_open_to_all(base)), None)
-        if below is None:
-            raise Problem(f"{user} may write neither to {' nor to '.join(map(str, _OPEN_TO_ALL))}: open one")
-        path = Path(tempfile.mkdtemp(prefix=orphans.ELSEWHERE_BEGINS, dir=below))
-        with (self.state_dir / orphans.ELSEWHERE).open("a") as noted:
-            noted.write(f"{path}\n")
-        shutil.chown(path, user)
-        return path
+        return elsewhere.directory(self.state_dir, user)
 
     def log_path(self, name: str) -> Path:
         return self.state_dir / "logs" / f"{name}.log"
@@ -208,17 +198,9 @@ class Supervisor:
             self._lock_file.close()
 
     def memory_bytes(self) -> dict[str, int]:
-        """Resident memory of each process that runs."""
-        return {p.spec.name: p.memory_bytes() for p in self.processes if p.alive}
-
-
-def _is_open_to_all(folder: Path) -> bool:
-    """Whether any user may write there, and can get there."""
-    try:
-        modes = [one.stat().st_mode for one in (folder, *folder.resolve().parents)]
-    except OSError:
-        return False
-    return bool(modes[0] & stat.S_IWOTH) and all(mode & stat.S_IXOTH for mode in modes)
+        """Resident memory of each process that runs, and of what it started; looks at all processes once."""
+        seen = Seen.of(self._mark)
+        return {p.spec.name: p.memory_bytes(seen) for p in self.processes if p.alive}
 
 
 def _stop_in_order(processes: Sequence[Process], within_seconds: float) -> None:

@@ -29,6 +29,11 @@ def test_what_is_asked_for_is_locked(lock: str, asked: str) -> None:
     assert requirement.specifier.contains(versions[canonicalize_name(requirement.name)]), "run `make lock`"
 
 
+def test_the_tools_have_the_extra_of_experiments() -> None:
+    """A group cannot name an extra, so `dev` repeats it: in the same ranges."""
+    assert set(_META["project"]["optional-dependencies"]["experiments"]) <= set(_GROUPS["dev"])
+
+
 def test_the_tools_are_those_that_fit() -> None:
     """What both files list they list in one version: the tools come on top of what is there."""
     run, dev = (set(re.findall(_VERSION, lock, re.MULTILINE)) for lock in (_RUN, _DEV))

@@ -14,10 +14,11 @@ import hashlib
 import os
 import sys
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from rich.console import Console
 
@@ -40,6 +41,8 @@ PYSPARK_JARS: Mapping[str, tuple[str, ...]] = {
     "artemis": _LOGGING,
     "jolokia": (),
 }
+DATABASE: Final = "database"
+EXTRAS: Final = (DATABASE,)  # fetched when they are first asked for, not by the set-up
 
 
 @dataclass(frozen=True)
@@ -64,13 +67,14 @@ def java() -> Path:
         raise Problem(str(e)) from e
 
 
-def ensure(console: Console | None = None) -> JvmParts:
+def ensure(console: Console | None = None, extras: Collection[str] = ()) -> JvmParts:
     """Check every jar against jvm.lock (0.1 s), fetch what is missing or damaged, and return all.
 
-    Raises Problem if that cannot be done.
+    `extras` are those of EXTRAS that are wanted, too. Raises Problem if that cannot be done.
     """
     the_java = java()
-    jars = ivy_jars()
+    confs = {**PYSPARK_JARS, **dict.fromkeys(extras, ())}
+    jars = [jar for jar in ivy_jars() if confs.keys() & set(jar.confs)]
     folder = cache_folder()
     if missing_or_damaged(jars, folder, locked_fingerprints()):
         console = console or Console(stderr=True)
@@ -84,7 +88,7 @@ def ensure(console: Console | None = None) -> JvmParts:
                 *(folder / jar.file for jar in jars if conf in jar.confs),
                 *(_pyspark_jar(here, name) for name in names),
             )
-            for conf, names in PYSPARK_JARS.items()
+            for conf, names in confs.items()
         },
     )
 

@@ -100,6 +100,7 @@ class LabRecord:
                 return
         # The reaper does the same, unless it was killed, too.
         orphans.end_marked(self._mark, grace_seconds=_GRACE_SECONDS)
+        orphans.remove_elsewhere(self.folder)
         clear(self.folder)
 
     def _from_outside(self) -> Record:

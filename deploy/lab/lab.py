@@ -78,9 +78,13 @@ class Lab:
         self.brokers: dict[str, Artemis] = {
             name: broker(supervisor, self.plan, name) for name in self.plan.brokers
         }
-        self.parts: dict[str, Service] = {**self.routers, **self.brokers}
+        self.databases = {b.database.name: b.database for b in self.brokers.values() if b.database}
+        self.parts: dict[str, Service] = {**self.routers, **self.databases, **self.brokers}
         for name, part in self.parts.items():
             part.begun_by = partial(self.wiring.argv, name)
+        for broker_name, part in self.brokers.items():
+            if part.database:  # they reach each other with nothing in between
+                part.database.begun_by = partial(self.wiring.argv, broker_name)
         if kafka and KAFKA in self.parts:
             raise Problem(f"a part of the topology is called {KAFKA}, as the Kafka beside it: rename it")
         self._kafka = Kafka(supervisor, folder=f"parts/{KAFKA}") if kafka else None
@@ -127,12 +131,14 @@ class Lab:
             pool.shutdown(wait=False)  # where one fails, the others end with the supervisor
 
     def _brokers_from(self, name: str) -> set[str]:
-        """Return the brokers that a broker's links lead to, those by way of others included."""
+        """Return the brokers that a broker's links lead to, by way of others included, and databases."""
         found: set[str] = set()
         ways = [name]
         while ways:
             broker = self.plan.brokers.get(ways.pop())
             new = {link.to for link in broker.links} - found if broker else set()
+            if broker and broker.database:
+                new |= {broker.database.name}
             found |= new
             ways += new
         return found

@@ -8,7 +8,7 @@ from typing import Final
 from collectors.router.topology import pair
 from deploy.embedded.programs.artemis import SMALL
 from deploy.topology import plan
-from deploy.topology.form import Attributes, Broker, Link, Router, Topology
+from deploy.topology.form import Attributes, Broker, Database, Link, Router, Topology
 from deploy.topology.plan import Connector, RouterPlan
 from deploy.topology.programs import EntityKind
 
@@ -40,6 +40,9 @@ def left_out(topology: Topology) -> list[str]:
     settings = sorted({key for b in topology.brokers.values() for key in b.settings if _is_of_its_host(key)})
     found = {
         "TLS and logins": topology.tls or topology.sasl,
+        "where databases are (each is one of its own here)": any(
+            b.database and b.database.model_fields_set - {"kind"} for b in topology.brokers.values()
+        ),
         "hosts and their ports": topology.hosts or any(part.host or part.port for part in parts),
         "listeners and connectors as they were given (their links are made anew)": any(
             kind in router.entities for router in topology.routers.values() for kind in _OF_HOSTS
@@ -71,7 +74,8 @@ def _led(entity: Attributes, to: dict[str, str | None]) -> Attributes | None:
 def _broker(broker: Broker) -> Broker:
     kept = {key: value for key, value in broker.settings.items() if not _is_of_its_host(key)}
     nothing = {**_OPEN, "jolokia": None, "origin": None, "auth": None}
-    return broker.model_copy(update={**nothing, "settings": {**SMALL, **kept}})
+    database = Database(kind=broker.database.kind) if broker.database else None
+    return broker.model_copy(update={**nothing, "settings": {**SMALL, **kept}, "database": database})
 
 
 def _is_of_its_host(setting: str) -> bool:

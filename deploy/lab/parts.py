@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from typing import Any, Final
 
+from deploy.embedded.programs.postgres import Postgres
 from deploy.embedded.supervise.process import Process
 from deploy.embedded.supervise.service import Service
 from deploy.embedded.supervise.supervisor import Supervisor
@@ -102,6 +103,8 @@ class Parts:
             return "router"
         if name in self._lab.brokers:
             return "broker"
+        if name in self._lab.databases:
+            return "database"
         return "kafka" if name in self._lab.parts else "wiring"
 
 
@@ -118,6 +121,8 @@ def _runs(kind: Kind, service: Service | None) -> str:
         return f"stand-in for {service.program.command}"
     if isinstance(service, Router):
         return f"{service.program.command} {_version(service.program.command)}".rstrip()
+    if isinstance(service, Postgres):
+        return service.version
     name, jar = _JVM_PARTS[kind]
     return f"{name} {_jar_version(jar)}".rstrip()
 

@@ -14,7 +14,7 @@ FILE: Final = "lab.json"
 _FILE_BYTES: Final = 1 << 20
 
 LabState = Literal["starting", "up", "ending"]
-Kind = Literal["router", "broker", "kafka", "wiring"]
+Kind = Literal["router", "broker", "database", "kafka", "wiring"]
 # `ended` unasked, or `down` because it was told to.
 PartState = Literal["starting", "up", "paused", "down", "ended"]
 

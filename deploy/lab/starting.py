@@ -19,7 +19,7 @@ from collectors.process.private_files import private_folder
 from deploy.embedded.supervise import orphans
 from deploy.errors import Problem
 from deploy.jvm import artifacts
-from deploy.lab import client
+from deploy.lab import brokers, client
 from deploy.lab import record as records
 from deploy.lab.client import LabRecord
 from deploy.lab.keeper import STAY, Order
@@ -38,7 +38,8 @@ class GivenUp(Exception):  # noqa: N818 -- no error: somebody asked for it
 def prepare(order: Order) -> None:
     """Raise Problem where there is such a lab already; fetch what it needs, and show that."""
     _refuse_if_there(order)
-    if order.kafka or order.document.get("brokers"):
+    brokers.prepare(order.document)
+    if order.kafka:
         artifacts.ensure()
 
 

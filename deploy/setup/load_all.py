@@ -11,6 +11,7 @@ import pkgutil
 import sys
 
 _TOPS = ("collectors", "streaming", "dashboards", "deploy")
+_OF_EXTRAS = ("scipy", "bokeh", "stomp")
 _OF_WORKERS = ("pyspark.daemon", "pyspark.worker")
 
 
@@ -20,9 +21,18 @@ def main() -> None:
         package = importlib.import_module(top)
         for module in pkgutil.walk_packages(package.__path__, f"{top}."):
             if not module.name.endswith("__main__"):
-                importlib.import_module(module.name)
+                _load(module.name)
     for name in _OF_WORKERS:
         importlib.import_module(name)
+
+
+def _load(name: str) -> None:
+    """Load a module, unless it needs an extra that is not installed."""
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in _OF_EXTRAS:
+            raise
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ LinkKind = Literal["bridge", "amqp", "mirror"]
 _HOST: Final = re.compile(r"[A-Za-z0-9._:%-]{1,253}")
 _FILE: Final = re.compile(r"/[A-Za-z0-9._/@+:,=-]{1,1000}")
 _USER: Final = r"^[A-Za-z0-9._@+=/-]{1,128}$"
+_DATABASE: Final = r"^[a-z_][a-z0-9_]{0,62}$"  # what PostgreSQL takes without quotes
 _KEY_FILE: Final = r"^[A-Za-z0-9._/@+:,=~-]{1,1000}$"  # on the machine that runs Ansible
 _MOST_PARTS: Final = 1_000  # drawing and checking take as long as these squared
 _MOST_LINKS: Final = 10_000
@@ -95,6 +96,10 @@ def _settings(value: dict[str, Any]) -> dict[str, Any]:
 
 def _several(value: object) -> object:
     return [value] if isinstance(value, str) else value
+
+
+def _kind(value: object) -> object:
+    return {"kind": value} if isinstance(value, str) else value
 
 
 def is_loopback(address: str) -> bool:
@@ -167,6 +172,17 @@ class Router(_Element):
     entities: dict[EntityKind, tuple[Attributes, ...]] = {}  # written as they are
 
 
+class Database(_Element):
+    """A PostgreSQL in which an Artemis keeps its messages; outside of a lab it is yours."""
+
+    kind: Literal["postgres"]
+    host: Host | None = None  # left out: where its broker runs
+    port: Port | None = None
+    name: Annotated[str, Field(pattern=_DATABASE)] = "inflight"
+    user: Annotated[str, Field(pattern=_DATABASE)] = "inflight"
+    password_file: HostFile | None = None  # as PGPASSFILE has it
+
+
 class Broker(_Element):
     """An Artemis; `jolokia`, `origin` and `auth` are how Inflight asks it."""
 
@@ -176,6 +192,7 @@ class Broker(_Element):
     stomp: bool = False  # spoken at the same port
     settings: Settings = {}  # elements of `core` in broker.xml
     address_settings: Settings = {}  # of the addresses of probes, inflight.#
+    database: Annotated[Database, BeforeValidator(_kind)] | None = None  # else its own journal
     tls: Name | None = None
     sasl: Name | None = None
     jolokia: HttpUrl | None = None

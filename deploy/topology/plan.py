@@ -12,11 +12,17 @@ from functools import cached_property
 from typing import Any, Final, Literal
 
 from deploy.topology import graph
-from deploy.topology.form import Broker, Link, LinkKind, Router, Topology
+from deploy.topology.form import Broker, Database, Link, LinkKind, Router, Topology
 
 Role = Literal["normal", "inter-router", "edge", "route-container"]
 CLIENTS: Final = "clients"  # as the end of a link of a lab: whoever is no part of it
-FIRST_PORTS: Final = {"normal": 5672, "inter-router": 55672, "edge": 45672, "broker": 61616}
+FIRST_PORTS: Final = {
+    "normal": 5672,
+    "inter-router": 55672,
+    "edge": 45672,
+    "broker": 61616,
+    "database": 5432,
+}
 Attributes = dict[str, Any]
 
 
@@ -84,12 +90,23 @@ class BrokerLink:
 
 
 @dataclass(frozen=True)
+class DatabasePlan:
+    """`name` is that of the part which runs it in a lab."""
+
+    name: str
+    host: str
+    port: int
+    database: Database
+
+
+@dataclass(frozen=True)
 class BrokerPlan:
     name: str
     address: str
     port: int
     broker: Broker
     links: tuple[BrokerLink, ...] = ()
+    database: DatabasePlan | None = None
 
 
 @dataclass(frozen=True)
@@ -134,12 +151,7 @@ def make(topology: Topology, pick: PickPort | None = None) -> Plan:
     listeners = {
         name: tuple(_listeners(topology, name, _of(dials, to=name), pick)) for name in topology.routers
     }
-    brokers = {
-        name: BrokerPlan(
-            name, topology.address(name), broker.port or pick(topology.address(name), "broker"), broker
-        )
-        for name, broker in topology.brokers.items()
-    }
+    brokers = {name: _broker(topology, name, pick) for name in topology.brokers}
     routers = {
         name: RouterPlan(name, topology.address(name), router, listeners[name])
         for name, router in topology.routers.items()
@@ -151,6 +163,20 @@ def make(topology: Topology, pick: PickPort | None = None) -> Plan:
         routers={name: _connected(plan, name, _of(dials, by=name)) for name in routers},
         brokers={name: replace(b, links=tuple(_broker_links(plan, name))) for name, b in brokers.items()},
     )
+
+
+def _broker(topology: Topology, name: str, pick: PickPort) -> BrokerPlan:
+    broker, address = topology.brokers[name], topology.address(name)
+    port, database = broker.port or pick(address, "broker"), None
+    if (given := broker.database) is not None:
+        host = topology.address(given.host) if given.host else address
+        database = DatabasePlan(database_name(name), host, given.port or pick(host, "database"), given)
+    return BrokerPlan(name, address, port, broker, database=database)
+
+
+def database_name(broker: str) -> str:
+    """Return what a broker's database is called."""
+    return f"{broker}.database"
 
 
 @dataclass(frozen=True)
@@ -210,6 +236,8 @@ def given_ports(topology: Topology) -> Iterator[tuple[str, int, tuple[str | int,
     for name, broker in topology.brokers.items():
         if broker.port is not None:
             yield topology.address(name), broker.port, ("brokers", name, "port")
+        if broker.database is not None and broker.database.port is not None and broker.database.host is None:
+            yield topology.address(name), broker.database.port, ("brokers", name, "database", "port")
 
 
 def port_number(attributes: Attributes) -> int | None:

@@ -9,7 +9,7 @@ from collectors.config.mistakes import Mistake, unknown_name
 from collectors.router.topology import EXPECT_SEPARATOR, pair
 from deploy.topology import graph
 from deploy.topology.form import Topology
-from deploy.topology.plan import CLIENTS, Plan, given_ports, port_number
+from deploy.topology.plan import CLIENTS, Plan, database_name, given_ports, port_number
 from deploy.topology.programs import PROGRAMS
 
 _BETWEEN_ROUTERS = ("inter-router", "edge")
@@ -19,6 +19,9 @@ def references(topology: Topology) -> Iterator[Mistake]:
     """Yields names that nothing has; a plan can be made only where there are none."""
     for name in topology.routers.keys() & topology.brokers.keys():
         yield ("brokers", name), "a router has this name, too"
+    for name, broker in topology.brokers.items():
+        if broker.database is not None and database_name(name) in {*topology.routers, *topology.brokers}:
+            yield ("brokers", name, "database"), f"is called {database_name(name)}, as another part is"
     for kind, parts in (("routers", topology.routers), ("brokers", topology.brokers)):
         for name, part in parts.items():
             yield from _profiles(topology, (kind, name), part.tls, part.sasl)
@@ -80,6 +83,7 @@ def unworkable(plan: Plan) -> Iterator[Mistake]:
     yield from _given_link_routes(plan)
     yield from _addresses(plan.topology)
     yield from _logins(plan)
+    yield from _databases(plan)
     yield from _stories(plan)
 
 
@@ -228,9 +232,21 @@ def _logins(plan: Plan) -> Iterator[Mistake]:
             yield ("sasl", name), f"connectors of qdrouterd {program.versions} read no password from a file"
 
 
+def _databases(plan: Plan) -> Iterator[Mistake]:
+    """Yields a database of two brokers: their tables have the same names."""
+    seen: dict[tuple[str, int, str], str] = {}
+    for name, broker in plan.brokers.items():
+        if (there := broker.database) is not None:
+            first = seen.setdefault((there.host, there.port, there.database.name), name)
+            if first != name:
+                reason = f"is {first}'s, too; give each broker one of its own by `name` or `port`"
+                yield ("brokers", name, "database"), reason
+
+
 def _stories(plan: Plan) -> Iterator[Mistake]:
     """Yields parts and links that stories name and nothing has."""
     parts = [*plan.routers, *plan.brokers]
+    databases = [broker.database.name for broker in plan.brokers.values() if broker.database]
     links = sorted({pair(one, other).id for one, other, _ in plan.links()})
     of_clients = {pair(CLIENTS, part).id for part in parts}
     for name, story in plan.topology.stories.items():
@@ -238,8 +254,10 @@ def _stories(plan: Plan) -> Iterator[Mistake]:
             place = ("stories", name, number)
             of_link = EXPECT_SEPARATOR in action.what
             # A clock is that of a process of Inflight, which is no part of the network.
-            if action.do != "clock" and action.what not in ({*links, *of_clients} if of_link else parts):
-                kind = "link" if of_link else "router or broker"
-                yield (*place, "what"), unknown_name(kind, action.what, links if of_link else parts)
+            if action.do != "clock" and action.what not in (
+                {*links, *of_clients} if of_link else {*parts, *databases}
+            ):
+                kind, known = ("link", links) if of_link else ("router or broker", [*parts, *databases])
+                yield (*place, "what"), unknown_name(kind, action.what, known)
             if action.to is not None and action.to not in parts:
                 yield (*place, "to"), unknown_name("router or broker", action.to, parts)

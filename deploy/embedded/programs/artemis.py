@@ -8,12 +8,14 @@ from typing import Final
 from collectors.config.secrets import read_password
 from deploy.embedded import http
 from deploy.embedded.programs import artemis_security, java
+from deploy.embedded.programs.postgres import PASSWORD_ENV, Postgres
 from deploy.embedded.programs.security import Security
 from deploy.embedded.supervise import password_files
 from deploy.embedded.supervise.ports import LOOPBACK, accepts, free_port
 from deploy.embedded.supervise.process import ProcessSpec
 from deploy.embedded.supervise.service import Service
 from deploy.embedded.supervise.supervisor import Supervisor
+from deploy.errors import Problem
 from deploy.jvm import artifacts
 from deploy.topology.outputs import artemis as written
 
@@ -77,8 +79,12 @@ class Artemis(Service):
         host: str = LOOPBACK,
         port: int | None = None,
         configuration: str | None = None,
+        database: Postgres | None = None,
     ) -> None:
-        """`configuration`: the text of a broker.xml that listens at `host` and `port`, in place of ours."""
+        """`configuration`: the text of a broker.xml that listens at `host` and `port`, in place of ours.
+
+        `database`: what that names as its store.
+        """
         super().__init__(supervisor)
         self.name = name
         self._heap_mib = heap_mib
@@ -86,6 +92,7 @@ class Artemis(Service):
         self.port = port or free_port()
         self._jolokia_port = free_port()
         self._security = security
+        self.database = database
         self._secure_ports = {way: free_port() for way in artemis_security.SECURE_WAYS} if security else {}
         self._directory = supervisor.directory(folder or name, fresh=fresh)
         self.password_file = self._directory / "jolokia.password"
@@ -144,6 +151,8 @@ class Artemis(Service):
         (etc / written.FILE).write_text(configuration)
 
     def _spec(self) -> ProcessSpec:
+        if self.database is not None and not self.database.alive:
+            raise Problem(f"{self.name} keeps its messages in {self.database.name}: start that before")
         options = (
             [f"-Djava.security.auth.login.config={self._directory / 'login.config'}"]
             if self._security
@@ -158,7 +167,9 @@ class Artemis(Service):
                 self._directory,
                 heap_mib=self._heap_mib,
                 options=[*options, f"-javaagent:{agent}=config={self._directory / 'jolokia.properties'}"],
+                extras=[artifacts.DATABASE] if self.database else [],
             ),
+            env={PASSWORD_ENV: str(self.database.pass_file)} if self.database else {},
             ready=self._ready,
             timeout_seconds=60,
             cwd=self._directory,

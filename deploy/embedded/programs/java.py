@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,17 +20,22 @@ _OPTIONS = (
 
 
 def command(
-    conf: str, main: str, *arguments: str | Path, heap_mib: int, options: Sequence[str] = ()
+    conf: str,
+    main: str,
+    *arguments: str | Path,
+    heap_mib: int,
+    options: Sequence[str] = (),
+    extras: Sequence[str] = (),
 ) -> list[str | Path]:
-    """Return the argv that runs `main` with the jars fetched as `conf`."""
-    parts = artifacts.ensure()
+    """Return the argv that runs `main` with the jars fetched as `conf` and as `extras`."""
+    parts = artifacts.ensure(extras=extras)
     return [
         parts.java,
         f"-Xmx{heap_mib}m",
         *_OPTIONS,
         *options,
         "-cp",
-        parts.classpath(conf),
+        os.pathsep.join(map(parts.classpath, (conf, *extras))),
         main,
         *arguments,
     ]

@@ -1,8 +1,8 @@
 """Ends the processes of a supervisor when it is gone, even by kill -9.
 
-Runs as a script. Its arguments are the mark that the processes carry in their environment, and the seconds
-that they get to end; its stdin is a pipe that only the supervisor holds open. It imports the standard library
-alone, so that it starts in a few ms and stays small.
+Runs as a script. Its arguments are the mark that the processes carry in their environment, the seconds that
+they get to end, and the state directory; its stdin is a pipe that only the supervisor holds open. It imports
+the standard library alone, so that it starts in a few ms and stays small.
 """
 
 from __future__ import annotations
@@ -10,12 +10,15 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import shutil
 import signal
 import sys
 import time
 from pathlib import Path
 
 MARK = "INFLIGHT_EMBEDDED"
+ELSEWHERE = "elsewhere"  # in the state directory: the folders that lie outside of it, a line each
+ELSEWHERE_BEGINS = "inflight-"
 _LOOK_SECONDS = 0.1
 # A process that is just being started has its environment only after exec: one empty look is not enough.
 _EMPTY_LOOKS = 5
@@ -54,9 +57,22 @@ def end_marked(prefix: str, *, grace_seconds: float, empty_looks: int = 1) -> in
     return len(seen)
 
 
+def remove_elsewhere(state_dir: Path) -> None:
+    """Remove the folders outside of a state directory that its processes had, when they have ended."""
+    noted = state_dir / ELSEWHERE
+    try:
+        folders = noted.read_text().splitlines()
+    except FileNotFoundError:
+        return
+    for folder in map(Path, folders):
+        if folder.name.startswith(ELSEWHERE_BEGINS) and not folder.is_symlink():
+            shutil.rmtree(folder, ignore_errors=True)
+    noted.unlink(missing_ok=True)
+
+
 def main() -> None:
     """Wait for the end of the supervisor. After `q` on the pipe it has ended its processes itself."""
-    mark, grace_seconds = sys.argv[1], float(sys.argv[2])
+    mark, grace_seconds, state_dir = sys.argv[1], float(sys.argv[2]), Path(sys.argv[3])
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     parent = os.getppid()
@@ -68,6 +84,7 @@ def main() -> None:
                 return
             break
     end_marked(mark, grace_seconds=grace_seconds, empty_looks=_EMPTY_LOOKS)
+    remove_elsewhere(state_dir)
 
 
 if __name__ == "__main__":

@@ -7,16 +7,16 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from deploy.embedded.supervise import orphans
+from deploy.embedded.supervise import look, orphans
+from deploy.embedded.supervise.look import Seen
 from deploy.errors import Problem
 
 _POLL_SECONDS = 0.05
 _LOG_LINES = 15
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,7 @@ class ProcessSpec:
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: Path | None = None
     stop_seconds: float = 6.0
+    stop_signal: signal.Signals = signal.SIGTERM
 
 
 class Interrupted(Exception):  # noqa: N818 -- not an error: someone asked for the end while a process was starting
@@ -99,9 +100,9 @@ class Process:
             time.sleep(_POLL_SECONDS)
 
     def ask_to_end(self) -> None:
-        """Send SIGTERM and return: `stop` without its wait, for ending several processes at once."""
+        """Send its signal and return: `stop` without its wait, for ending several processes at once."""
         self._asked_to_end = True
-        self._popen.terminate()
+        self._popen.send_signal(self.spec.stop_signal)
         self._signal(signal.SIGCONT)  # one that stands still would not hear of it
 
     def stop(self, within_seconds: float | None = None) -> None:
@@ -128,9 +129,9 @@ class Process:
     def resume(self) -> None:
         self._signal(signal.SIGCONT)
 
-    def memory_bytes(self, marked: Collection[int] | None = None) -> int:
-        """Resident memory of the process and of what it started; `marked`: pids that have its mark."""
-        return sum(_resident_bytes(pid) for pid in self._session(marked))
+    def memory_bytes(self, seen: Seen | None = None) -> int:
+        """Resident memory of the process and of what it started, with what they share once."""
+        return look.memory_bytes(self._session(seen))
 
     def log_tail(self) -> str:
         """The last lines that this start of the process wrote."""
@@ -150,25 +151,10 @@ class Process:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
 
-    def _session(self, marked: Collection[int] | None = None) -> list[int]:
-        """Return the pids in its session. The mark is compared, too, since pids are reused."""
-        found = orphans.marked(self._mark) if marked is None else marked
-        return [pid for pid in found if _session_of(pid) == self.pid]
+    def _session(self, seen: Seen | None = None) -> list[int]:
+        """Return the pids in its session, and of all that these have started."""
+        return (seen or Seen.of(self._mark)).session(self.pid)
 
 
 def _status(code: int) -> str:
     return f"status {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
-
-
-def _session_of(pid: int) -> int:
-    try:
-        return os.getsid(pid)
-    except ProcessLookupError:
-        return 0
-
-
-def _resident_bytes(pid: int) -> int:
-    try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE_BYTES
-    except OSError:
-        return 0

@@ -11,13 +11,14 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import IO, Self
 
 from collectors.process.private_files import private_folder
-from deploy.embedded.supervise import orphans
+from deploy.embedded.supervise import elsewhere, orphans
+from deploy.embedded.supervise.look import Seen
 from deploy.embedded.supervise.process import Interrupted, Process, ProcessSpec
 from deploy.errors import Problem
 
@@ -58,9 +59,13 @@ class Supervisor:
         self._lock_file = _take(self.state_dir / "lock")
         if ended := orphans.end_marked(f"{self.state_dir}//", grace_seconds=0):
             log.warning("ended %d processes that an earlier run left behind in %s", ended, self.state_dir)
+        orphans.remove_elsewhere(self.state_dir)
         # No environment: a supervisor above this one would find its own mark there, and end the reaper first.
         self._reaper = subprocess.Popen(
-            [sys.executable, "-I", "-S", orphans.__file__, self._mark, str(self._stop_seconds / 2)],
+            [
+                *(sys.executable, "-I", "-S", orphans.__file__),
+                *(self._mark, str(self._stop_seconds / 2), self.state_dir),
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -97,6 +102,13 @@ class Supervisor:
         path.mkdir(parents=True, exist_ok=True)
         return path
 
+    def directory_elsewhere(self, user: str) -> Path:
+        """Return an empty directory of another user, who may not enter this state directory.
+
+        It is on the disk, and removed when the supervisor ends, however it does. For root alone.
+        """
+        return elsewhere.directory(self.state_dir, user)
+
     def log_path(self, name: str) -> Path:
         return self.state_dir / "logs" / f"{name}.log"
 
@@ -128,21 +140,36 @@ class Supervisor:
         log.info("%s is ready, pid %d, after %.1f s", spec.name, process.pid, time.monotonic() - began)
         return process
 
-    def run(self, what: str, argv: Sequence[str | Path], *, within_seconds: float) -> str:
-        """Run a program to its end and return what it wrote; raises Problem if it fails or takes longer."""
+    def run(
+        self,
+        what: str,
+        argv: Sequence[str | Path],
+        *,
+        within_seconds: float,
+        text: str = "",
+        env: Mapping[str, str] = MappingProxyType({}),
+        cwd: Path | None = None,
+    ) -> str:
+        """Run a program to its end, `text` its input, and return what it wrote.
+
+        Raises Problem if it fails or takes longer.
+        """
         try:
             done = subprocess.run(
                 [str(a) for a in argv],
-                stdin=subprocess.DEVNULL,
+                input=text,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, orphans.MARK: self._mark},
+                env={**os.environ, **env, orphans.MARK: self._mark},
+                cwd=cwd,
                 timeout=within_seconds,
                 check=False,
                 text=True,
             )
         except subprocess.TimeoutExpired as e:
             raise Problem(f"{what} took longer than {within_seconds:g} s: {argv[0]}") from e
+        except OSError as e:
+            raise Problem(f"{what} could not be begun: {e.strerror}: {argv[0]}") from e
         if done.returncode != 0:
             raise Problem(f"{what} failed with status {done.returncode}:\n{done.stdout.strip()}")
         return done.stdout
@@ -164,6 +191,7 @@ class Supervisor:
         if self._reaper is None:
             return
         self.end_processes()
+        orphans.remove_elsewhere(self.state_dir)
         self._reaper.communicate(b"q")
         self._reaper = None
         if self._lock_file is not None:
@@ -171,8 +199,8 @@ class Supervisor:
 
     def memory_bytes(self) -> dict[str, int]:
         """Resident memory of each process that runs, and of what it started; looks at all processes once."""
-        marked = orphans.marked(self._mark)
-        return {p.spec.name: p.memory_bytes(marked) for p in self.processes if p.alive}
+        seen = Seen.of(self._mark)
+        return {p.spec.name: p.memory_bytes(seen) for p in self.processes if p.alive}
 
 
 def _stop_in_order(processes: Sequence[Process], within_seconds: float) -> None:

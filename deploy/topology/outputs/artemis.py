@@ -8,14 +8,14 @@ from xml.sax.saxutils import escape, quoteattr
 
 from collectors.config.model import Sasl
 from deploy.topology.form import TlsProfile, Topology, is_loopback
-from deploy.topology.plan import BrokerLink, BrokerPlan, Plan
+from deploy.topology.plan import BrokerLink, BrokerPlan, DatabasePlan, Plan
 
 FILE = "broker.xml"
 _BROKER = Template("""\
 <configuration xmlns="urn:activemq">
   <core xmlns="urn:activemq:core">
 $settings
-    <acceptors>
+$store    <acceptors>
 $acceptors
     </acceptors>
 $links    <security-settings>
@@ -52,6 +52,14 @@ _OF_PROBES: Mapping[str, object] = {
     "auto-delete-queues": False,
     "auto-delete-addresses": False,
 }
+# Of a database store; the schema of broker.xml wants them named.
+TABLES: Mapping[str, str] = {
+    "message": "MESSAGES",
+    "bindings": "BINDINGS",
+    "large-message": "LARGE_MESSAGES",
+    "page-store": "PAGE_STORE",
+    "node-manager-store": "NODE_MANAGER_STORE",
+}
 ROLE = "amq"  # as `artemis create` names it
 _AMQP = "amqpCredits=1000;amqpLowCredits=300"
 _RETRY_MS = 1000
@@ -67,6 +75,7 @@ def configuration(plan: Plan, name: str) -> str:
         queues(plan, name),
         address_settings=broker.broker.address_settings,
         links=_links(plan, broker),
+        store=_store(broker.database),
     )
 
 
@@ -78,6 +87,7 @@ def document(
     *,
     address_settings: Mapping[str, object] | None = None,
     links: str = "",
+    store: str = "",
 ) -> str:
     """Returns the file of a broker by itself; `settings` are elements of `core` and go before those here.
 
@@ -90,6 +100,7 @@ def document(
         of_probes=_indented(_elements({**_OF_PROBES, **(address_settings or {})}), 8),
         acceptors=_indented(ways_in, 6),
         links=links,
+        store=store,
         permissions=_indented([f'<permission type="{p}" roles="{ROLE}"/>' for p in _PERMISSIONS], 8),
         addresses=_indented(
             [f"<address name={q}><anycast><queue name={q}/></anycast></address>" for q in names], 6
@@ -114,6 +125,26 @@ def _settings(name: str, given: Mapping[str, object]) -> list[str]:
 def _elements(values: Mapping[str, object]) -> list[str]:
     texts = {key: str(x).lower() if isinstance(x, bool) else str(x) for key, x in values.items()}
     return [f"<{key}>{escape(text)}</{key}>" for key, text in texts.items()]
+
+
+def _store(database: DatabasePlan | None) -> str:
+    if database is None:
+        return ""
+    url = f"jdbc:postgresql://{database.host}:{database.port}/{database.database.name}"
+    lines = [
+        "<!-- Artemis needs artemis-jdbc-store, commons-dbcp2, commons-pool2 and postgresql in its lib/.",
+        "     The driver takes the password from the file that PGPASSFILE names in the broker's environment,",
+        "     a line host:port:database:user:password -->",
+        "<store>",
+        "  <database-store>",
+        "    <jdbc-driver-class-name>org.postgresql.Driver</jdbc-driver-class-name>",
+        f"    <jdbc-connection-url>{escape(url)}</jdbc-connection-url>",
+        f"    <jdbc-user>{escape(database.database.user)}</jdbc-user>",
+        *(f"    <{table}-table-name>{name}</{table}-table-name>" for table, name in TABLES.items()),
+        "  </database-store>",
+        "</store>",
+    ]
+    return _indented(lines, 4) + "\n"
 
 
 def queues(plan: Plan, name: str) -> list[str]:

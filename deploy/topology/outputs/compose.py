@@ -59,6 +59,11 @@ def _broker(plan: Plan, inside: Plan, name: str, number: int) -> dict[str, Any]:
         plan.brokers[end].broker.tls for end in (name, *(link.to for link in plan.brokers[name].links))
     }
     made["volumes"] += _secrets(plan, profiles, set())
+    database = plan.brokers[name].broker.database
+    if database is not None and database.password_file is not None:
+        file = str(database.password_file)
+        made["environment"] = {"PGPASSFILE": file}
+        made["volumes"].append(_mounted(file, file))
     return made
 
 

@@ -67,7 +67,7 @@ def command(
     Exit status: 0 same or better, 1 worse, 3 unclear, 2 they cannot be compared, 130 --run was interrupted.
     """
     # Imported here: `--help` needs none of it.
-    from deploy.results import extra  # noqa: PLC0415 -- as this says
+    from deploy import extra  # noqa: PLC0415 -- as this says
 
     with extra.needed():
         from deploy.compare import judged, page, sides, told  # noqa: PLC0415 -- the same

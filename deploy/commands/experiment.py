@@ -122,7 +122,7 @@ def report(folder: Path, page: Path | None) -> None:
 
 
 def _write_report(folder: Path, page: Path | None = None) -> None:
-    from deploy.results import extra  # noqa: PLC0415 -- as said above
+    from deploy import extra  # noqa: PLC0415 -- as said above
 
     with extra.needed():
         from deploy.results import report as reports  # noqa: PLC0415 -- the same

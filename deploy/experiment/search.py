@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from deploy import extra
 from deploy.errors import Problem
 from deploy.experiment import form
 from deploy.experiment.load import Step
@@ -35,11 +36,8 @@ def search(
     wanted: form.Search, pass_once: PassOnce, measuring: Measuring, tell: Callable[[str], None]
 ) -> Searched:
     """Try rates until the interval is known; the figures are those of the last trial at its lower end."""
-    try:
+    with extra.needed():
         from streaming.analysis import search as searching  # noqa: PLC0415 -- SciPy is an extra
-    except ModuleNotFoundError as missing:
-        install = "pip install 'inflight-monitor[experiments]'"
-        raise Problem(f"a search needs {missing.name}: {install}") from None
     limits = searching.Limits(lost_share=wanted.lost, p99_ns=wanted.p99)
     state = searching.Search(wanted.low, wanted.high, limits=limits)
     best: tuple[float, Passed] | None = None

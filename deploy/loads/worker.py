@@ -24,6 +24,7 @@ from collectors.kafka.in_process_sink import InProcessSink
 from collectors.probe.engine.amqp_transport import AmqpTransport
 from collectors.probe.engine.loop import Loop
 from collectors.probe.prober import Prober, Settings
+from deploy import extra
 from deploy.loads import frames
 from deploy.loads.ends import LoadEnds
 from deploy.loads.model import Description, StompEndpoint
@@ -160,7 +161,8 @@ class Generator:
 
 def _transport(description: Description, found: dict[str, Task], loop: Loop) -> Any:
     if any(isinstance(end, StompEndpoint) for end in description.endpoints.values()):
-        from deploy.loads.transports import Transports  # noqa: PLC0415 -- stomp.py is an extra
+        with extra.needed():
+            from deploy.loads.transports import Transports  # noqa: PLC0415 -- stomp.py is an extra
 
         headers = {name: getattr(description.loads[task.load], "headers", {}) for name, task in found.items()}
         return Transports(loop, headers)

@@ -19,15 +19,11 @@ from collectors.config.paths import Path
 from collectors.config.secrets import SecretError, read_password
 from collectors.probe.engine.loop import Loop
 from collectors.process.worker import Worker
-from deploy.errors import Problem
 from deploy.loads.model import StompEndpoint
 
 os.environ.setdefault("STOMP_SKIP_HOSTNAME_SCAN", "1")  # it asks DNS for seconds when it is imported
-try:
-    import stomp
-    from stomp.exception import StompException
-except ImportError as error:
-    raise Problem("STOMP needs stomp.py: install inflight-monitor[experiments]") from error
+import stomp  # noqa: E402 -- as this says
+from stomp.exception import StompException  # noqa: E402 -- the same
 
 if TYPE_CHECKING:
     from stomp.utils import Frame

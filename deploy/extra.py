@@ -8,7 +8,7 @@ from typing import Final
 
 from deploy.errors import Problem
 
-_PACKAGES: Final = frozenset({"bokeh", "scipy"})
+_PACKAGES: Final = frozenset({"bokeh", "scipy", "stomp"})
 
 
 @contextmanager

@@ -22,8 +22,8 @@ from collectors.process.worker import Worker
 from deploy.loads.model import StompEndpoint
 
 os.environ.setdefault("STOMP_SKIP_HOSTNAME_SCAN", "1")  # it asks DNS for seconds when it is imported
-import stomp  # noqa: E402 -- as this says
-from stomp.exception import StompException  # noqa: E402 -- the same
+import stomp
+from stomp.exception import StompException
 
 if TYPE_CHECKING:
     from stomp.utils import Frame

@@ -49,6 +49,7 @@ _MAY_IMPORT = {
     "dashboards/terminal": "event_lines",
     "dashboards/report": "",
     "deploy/errors": "",
+    "deploy/extra": "errors",
     "deploy/control_socket": "",
     "deploy/logs": "",
     "deploy/signals": "",
@@ -60,7 +61,7 @@ _MAY_IMPORT = {
     "deploy/live_check": "errors logs",
     "deploy/status": "errors options",
     "deploy/trace": "",
-    "deploy/loads": "errors logs signals",
+    "deploy/loads": "errors extra logs signals",
     "deploy/report": "errors marks",
     "deploy/why": "errors",
     "deploy/results": "errors",
@@ -74,9 +75,9 @@ _MAY_IMPORT = {
     "deploy/embedded": "errors jvm standin topology",
     "deploy/lab": "control_socket embedded errors jvm logs signals standin topology",
     "deploy/demo": "actions embedded errors jvm lab signals topology why",
-    "deploy/experiment": ("actions control_socket embedded errors jvm lab loads logs parts ping topology"),
+    "deploy/experiment": ("actions control_socket embedded errors extra jvm lab loads logs parts ping topology"),
     "deploy/commands": (
-        "actions compare demo errors experiment lab live_check logs marks options parts ping report results"
+        "actions compare demo errors experiment extra lab live_check logs marks options parts ping report results"
         " signals spark_submit status topology trace why"
     ),
     "deploy/cli": "commands logs",

@@ -47,6 +47,7 @@ def _sections(page: Page, results: Results, found: list[Cell]) -> Iterator[str]:
         "By levels" if len(found) > 1 else "All runs together",
         _factors(results),
         tables.by_cell(found),
+        tables.memory(found),
         page.plot(
             pictures.by_cell(found),
             "A dot is a run, a dash the median; numbers are the rows of the table above.",

@@ -16,6 +16,7 @@ _SHORT_LIVED = {
     "deploy/live_check/paths.py": "one message: raised in the thread that waits for it",
     "deploy/lab/lab.py": "the starts of parts: `result` is asked for by the one who waits for them",
     "deploy/lab/connected.py": "a wait for each router: raised in the thread that waits for all",
+    "deploy/experiment/stream_load.py": "the starts of processes: raised in the thread that waits for all",
     "deploy/demo/stack.py": "the starts of parts: `result` is asked for by the one who waits for them",
 }
 

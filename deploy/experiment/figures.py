@@ -11,6 +11,7 @@ from deploy.ping.figures import Latencies, merged
 from streaming.histogram import Histogram, decode
 
 _SECOND_NS: Final = 1_000_000_000
+_ENDS: Final = 2  # windows that a count leaves half full
 _PERCENTILES: Final = {"p50_ns": "50", "p90_ns": "90", "p99_ns": "99", "p999_ns": "99.9"}
 _SERVICE: Final = {"service_p50_ns": "50", "service_p99_ns": "99"}
 
@@ -27,30 +28,38 @@ def within(rows: Iterable[WindowRow], spans: Sequence[tuple[int, int]]) -> list[
     ]
 
 
-def of_paths(rows: Mapping[str, Sequence[WindowRow]], unbounded: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return the figures of each path and of all together; `unbounded` are those with no rate."""
+def of_paths(
+    rows: Mapping[str, Sequence[WindowRow]], unbounded: Iterable[str] = (), *, counted: bool = False
+) -> dict[str, dict[str, Any]]:
+    """Return the figures of each path and of all together; `unbounded` are those with no rate.
+
+    Of what was `counted` the first window and the last one are not full: rates are of those between.
+    """
     free = set(unbounded)
-    found = {name: _of(windows, free=name in free) for name, windows in rows.items()}
+    found = {name: _of(windows, free=name in free, counted=counted) for name, windows in rows.items()}
     together = sorted((row for windows in rows.values() for row in windows), key=_start)
-    return {ALL: _of(together, free=bool(free & rows.keys())), **found}
+    return {ALL: _of(together, free=bool(free & rows.keys()), counted=counted), **found}
 
 
 def _start(row: WindowRow) -> int:
     return row["window_start_ns"]
 
 
-def _of(rows: Sequence[WindowRow], *, free: bool) -> dict[str, Any]:
+def _of(rows: Sequence[WindowRow], *, free: bool, counted: bool) -> dict[str, Any]:
     classes: dict[str, int] = {name: sum(row["classes"][name] for row in rows) for name in CLASSES}
     by_time = _by_time(rows)
-    seconds = sum(windows[0]["window_ns"] for windows in by_time) / _SECOND_NS
+    full = by_time[1:-1] if counted and len(by_time) > _ENDS else by_time
+    seconds = sum(windows[0]["window_ns"] for windows in full) / _SECOND_NS
+    due = sum(row["due"] for windows in full for row in windows)
+    received = sum(row["classes"]["received"] for windows in full for row in windows)
     response, service = (_latencies(rows, basis) for basis in ("response", "service"))
     decided = classes["lost"] + classes["received"] + classes["refused"]
     return {
         "sent": sum(row["sent"] for row in rows),
         **classes,
         "unsent": sum(sum(row["unsent"].values()) for row in rows),
-        "asked_per_second": None if free or not seconds else sum(row["due"] for row in rows) / seconds,
-        "rate_per_second": classes["received"] / seconds if seconds else 0.0,
+        "asked_per_second": None if free or not seconds else due / seconds,
+        "rate_per_second": received / seconds if seconds else 0.0,
         "lost_share": classes["lost"] / decided if decided else None,
         "windows": len(by_time),
         **{name: _percentile(response, of) for name, of in _PERCENTILES.items()},

@@ -77,7 +77,8 @@ class Folder:
         """Return the experiment as it was begun; raises ConfigError or Problem."""
         about = self.about()
         text = (self.path / PLAN).read_text(encoding="utf-8")
-        return plans.again(text, about["document"], about["seed"], Path(about["beside"]))
+        runs = [Run(**run) for run in about["runs"]]
+        return plans.again(text, about["document"], about["seed"], Path(about["beside"]), runs)
 
     @contextmanager
     def alone(self) -> Iterator[None]:

@@ -32,6 +32,7 @@ _log: Final = logging.getLogger("inflight.experiment")
 _TIDY_SECONDS: Final = 5.0
 _COLLECTED_SECONDS: Final = 5.0
 _VERSION: Final = "version"
+_LONGEST_NAME: Final = 100
 Spans = Sequence[tuple[int, int]]  # of times in ns, [from, to)
 
 
@@ -98,9 +99,11 @@ class Measuring:
         with self._lock:
             return self.windows.decided
 
-    def figures(self, spans: Spans, unbounded: Iterable[str]) -> dict[str, dict[str, Any]]:
+    def figures(
+        self, spans: Spans, unbounded: Iterable[str], *, counted: bool = False
+    ) -> dict[str, dict[str, Any]]:
         """Return the figures of each path and of all, of the windows within these times."""
-        return figures.of_paths(self._rows(spans), unbounded)
+        return figures.of_paths(self._rows(spans), unbounded, counted=counted)
 
     def backlog(self, from_ns: int, to_ns: int) -> list[int]:
         """Return how many messages were due and had not come, at the end of each second of this time."""
@@ -132,8 +135,8 @@ class Measuring:
             tables.event_row(event) for _, event in sorted(self._events.items(), key=lambda one: one[0][0])
         )
         events.close()
-        for name, rows in steady.items():
-            write_hdr_log(self._folder / f"{_file_name(name)}.hlog", rows)
+        for name, file in _file_names(steady).items():
+            write_hdr_log(self._folder / f"{file}.hlog", steady[name])
         self._rates.write(self._folder / "rate.csv")
         self.windows.close()
 
@@ -149,8 +152,12 @@ class Measuring:
                 self._accountant.tidy()
 
 
-def _file_name(path: str) -> str:
-    """Return a path's name as a file can have it."""
-    return (
-        "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in path).lstrip(".") or "_"
-    )
+def _file_names(paths: Iterable[str]) -> dict[str, str]:
+    """Return each path's name as a file can have it; of those that would be the same, with a number."""
+    found: dict[str, str] = {}
+    for path in paths:
+        name = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in path)
+        name = name.lstrip(".")[:_LONGEST_NAME] or "_"
+        taken = sum(other == name or other.startswith(f"{name}~") for other in found.values())
+        found[path] = f"{name}~{taken + 1}" if taken else name
+    return found

@@ -18,7 +18,7 @@ SECOND_NS: Final = 1_000_000_000
 _LOOK_SECONDS: Final = 0.1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Passed:
     """The measured time, in whole windows, and what is known of it beside what was counted."""
 
@@ -31,6 +31,11 @@ class Passed:
     unbounded: list[str]  # paths that went as fast as they could
     processes: int  # of the load, that sent
     figures: Figures | None  # of a load that counts by itself
+
+    @property
+    def counted(self) -> bool:
+        """Whether a number of messages ended it."""
+        return self.steps[-1].duration_ns is None
 
 
 class Passage:

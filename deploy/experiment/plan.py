@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ class Experiment:
     plan: Plan
     seed: int
     beside: Path  # where names of files are looked up
+    noted: tuple[order.Run, ...] = ()  # the runs of one that was begun
 
     @property
     def factors(self) -> dict[str, list[Any]]:
@@ -36,7 +37,7 @@ class Experiment:
 
     @property
     def runs(self) -> list[order.Run]:
-        return order.runs(self.factors, self.plan.repetitions, self.seed)
+        return list(self.noted) or order.runs(self.factors, self.plan.repetitions, self.seed)
 
     def setup(self, levels: Mapping[str, Any]) -> Setup:
         """Return what a run with these levels needs; raises ConfigError."""
@@ -73,13 +74,13 @@ def read(file: Path, form: str | None = None) -> Experiment:
     return made
 
 
-def again(text: str, document: Json, seed: int, beside: Path) -> Experiment:
+def again(text: str, document: Json, seed: int, beside: Path, runs: Iterable[order.Run]) -> Experiment:
     """Return an experiment as its folder has it; raises ConfigError."""
     lines = Lines("experiment.json", lambda _place: 0)
     plan = setup.read_plan(document, lines)
     lines.refuse()
     assert plan is not None  # noqa: S101 -- else it was refused
-    return Experiment(text, document, plan, seed, beside)
+    return Experiment(text, document, plan, seed, beside, tuple(runs))
 
 
 def _experiment(text: str, document: Json, beside: Path, lines: Lines) -> Experiment:

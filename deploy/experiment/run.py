@@ -135,7 +135,9 @@ class OneRun:
     ) -> dict[str, Any]:
         passed = [one for _, one in several]
         spans = [(one.from_ns, one.to_ns) for one in passed]
-        found: Figures = passed[-1].figures or measuring.figures(spans, passed[-1].unbounded)
+        found: Figures = passed[-1].figures or measuring.figures(
+            spans, passed[-1].unbounded, counted=passed[-1].counted
+        )
         done = [one for each in passed for one in each.done]
         steps = [
             {"value": value, "from_ns": from_ns, "to_ns": to_ns, "figures": of}

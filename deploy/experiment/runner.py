@@ -32,58 +32,76 @@ class Runner:
 
     def run(self, stopping: threading.Event) -> int:
         """Carry out the runs that are missing; return the exit status. Raises Problem where one cannot be."""
-        experiment, folder = self._experiment, self._folder
+        folder = self._folder
         with (
             folder.alone(),
             logs.quiet("inflight.embedded", logging.WARNING),
             logs.quiet("inflight.collect", logging.ERROR),  # what is done on purpose is told already
         ):
-            missing = folder.missing(experiment.runs)
-            for line in words.takes(experiment, len(missing)):
+            missing = folder.missing(self._experiment.runs)
+            for line in words.takes(self._experiment, len(missing)):
                 self._say(line)
             self._say(f"results: {folder.path}")
-            if not self._carry_out(missing, stopping):
-                self._say(f"interrupted; `inflight experiment resume {folder.path}` goes on")
+            if not self._carried_out(missing, stopping):
+                self._say(f"interrupted; {self._how_to_go_on}")
                 return INTERRUPTED
             folder.sum_up()
-            for line in verdict.lines(folder.summaries()):
+            summaries = folder.summaries()
+            for line in verdict.lines(summaries):
                 self._say(line)
-        return HELD if verdict.all_held(folder.summaries()) else BROKEN
+        return HELD if verdict.all_held(summaries) else BROKEN
+
+    @property
+    def _how_to_go_on(self) -> str:
+        return f"`inflight experiment resume {self._folder.path}` goes on"
+
+    def _carried_out(self, missing: list[Run], stopping: threading.Event) -> bool:
+        """Carry them out; return False where it was asked to end."""
+        try:
+            self._carry_out(missing, stopping)
+        except (Interrupted, Problem) as error:
+            # Ctrl-C also reaches programs that were just started, which then fail.
+            if isinstance(error, Problem) and not stopping.is_set():
+                raise
+            return False
+        return True
+
+    def _carry_out(self, missing: list[Run], stopping: threading.Event) -> None:
+        setups = {run.number: self._experiment.setup(run.levels) for run in missing}
+        if any(setup.network and setup.network.plan.brokers for setup in setups.values()):
+            artifacts.ensure()
+        if missing:
+            self._measure_ceiling()
+        seconds = {number: estimate.of_run(setup).seconds for number, setup in setups.items()}
+        progress = Progress(self._say, seconds, len(self._experiment.runs))
+        for run in missing:
+            progress.begin(run)
+            try:
+                summary = self._one(run, stopping, progress)
+            except Problem as problem:
+                raise Problem(f"run {run.number}: {problem.message}\n{self._how_to_go_on}") from None
+            except Interrupted:
+                self._folder.give_up(run)
+                raise
+            progress.end()
+            progress.tell(verdict.line(summary))
 
     def turn(self, run: Run, stopping: threading.Event) -> bool:
         """Carry out one run, unless it is there; return False where it was asked to end. Raises Problem."""
         with self._folder.alone(), logs.quiet("inflight.embedded", logging.WARNING):
-            return self._carry_out(self._folder.missing([run]), stopping)
-
-    def _carry_out(self, runs: Sequence[Run], stopping: threading.Event) -> bool:
-        """Carry out runs, one after another; return False where it was asked to end."""
-        experiment = self._experiment
-        if any(
-            experiment.setup(run.levels).document["network"].get("topology", {}).get("brokers")
-            for run in runs
-        ):
-            artifacts.ensure()
-        seconds = {run.number: estimate.of_run(experiment.setup(run.levels)).seconds for run in runs}
-        progress = Progress(self._say, seconds, len(experiment.runs))
-        if runs:
-            self._measure_ceiling()
-        for run in runs:
-            progress.begin(run)
-            try:
-                summary = self._one(run, stopping, progress)
-            except Interrupted:
-                self._folder.give_up(run)
-                return False
-            progress.end()
-            progress.tell(verdict.line(summary))
-        return True
+            return self._carried_out(self._folder.missing([run]), stopping)
 
     def _measure_ceiling(self) -> None:
         """Note what one process of a load can send at the most on this machine, unless that is known."""
         about = self._folder.about()
-        if about["ceiling"] is None:
-            self._say("measuring what one process of the load can send by itself")
+        if about["ceiling"] is not None:
+            return
+        self._say("measuring what one process of the load can send by itself")
+        try:
             about["ceiling"] = ceiling.measure(_CEILING_SECONDS).as_json()
+        except Problem as problem:
+            self._say(f"it is not known: {problem.message}; a process that has all of a core is told still")
+        else:
             self._folder.note(about)
 
     def _one(self, run: Run, stopping: threading.Event, progress: Progress) -> dict[str, Any]:
@@ -98,11 +116,11 @@ class Runner:
             try:
                 summary = one.carry_out()
             except OSError as error:
-                what = error.filename or part
-                raise Problem(f"run {run.number} cannot go on: {what}: {error.strerror or error}") from None
+                raise Problem(f"{error.filename or part}: {error.strerror or error}") from None
         shutil.rmtree(scratch, ignore_errors=True)
         folder.finish(run, summary)
-        if one.versions.items() - about["versions"].get("parts", {}).items():
-            about["versions"]["parts"] = about["versions"].get("parts", {}) | one.versions
+        known = about["versions"].get("parts", {})
+        if one.versions.items() - known.items():
+            about["versions"]["parts"] = known | one.versions
             folder.note(about)
         return summary

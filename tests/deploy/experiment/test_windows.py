@@ -77,3 +77,13 @@ def test_figures_are_those_of_all_messages(paths: dict[str, list[tuple[list[int]
         for n in range(round(seconds * SECOND / LENGTH))
     ]
     assert found.keys() == {"all", *paths}
+
+
+def test_rates_of_a_count_are_of_full_windows() -> None:
+    """The first and the last one are not full: they count in all else."""
+    counts = [3, 50, 40, 7]
+    rows = {"p": [window("p", n, values_ns=[5_000] * count) for n, count in enumerate(counts)]}
+    timed, counted = (figures.of_paths(rows, counted=each)["p"] for each in (False, True))
+    assert timed["received"] == counted["received"] == 100
+    assert timed["rate_per_second"] == 100 / (4 * LENGTH / SECOND)
+    assert counted["rate_per_second"] == 90 / (2 * LENGTH / SECOND)

@@ -13,7 +13,7 @@ from streaming.analysis.compare import verdict
 
 pytestmark = pytest.mark.slow
 _NETWORK = Network(windows=30, messages=200)  # so many that the share of loss is bounded within its margin
-_TRIALS = 125
+_TRIALS = 100
 
 
 def _words(repetitions: int, slower: float, trials: int) -> Counter[str]:
@@ -44,6 +44,6 @@ def test_runs_of_one_kind_split_by_chance_are_seldom_called_better_or_worse() ->
 
 
 def test_a_change_at_the_margin_is_hardly_ever_the_same_and_a_large_one_found() -> None:
-    """5 % slower at the median is the margin itself: at most one in twenty may be called the same."""
-    assert _words(8, 0.05, 100)["same"] <= 5
+    """5 % slower at the median is the margin itself: one in twenty is allowed, and of 100 hardly ever ten."""
+    assert _words(8, 0.05, 100)["same"] <= 10
     assert _words(8, 0.2, 25)["worse"] == 25

@@ -128,7 +128,7 @@ def test_neither_order_nor_names_nor_units_change_a_p_value(left: list[float], r
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=10)
 def test_holm_as_statsmodels_corrects(p_values: list[float]) -> None:
     expected = multipletests(p_values, alpha=0.05, method="holm")[1]
     assert permutation.holm(p_values) == pytest.approx(list(expected), abs=1e-12)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
 from collectors.process import wall_clock
-from deploy.loads.model import Description, Pairs, PublicQueues, Relay, Stream
+from deploy.loads.model import Description, Pairs, PingPong, PublicQueues, Relay, Stream
 from deploy.loads.paths import GONE_AFTER_NS
 
 Phase = Literal["attaching", "sending", "draining", "ending"]
@@ -28,8 +28,10 @@ def longest_pause_ns(description: Description) -> int:
             found += [round(1e9 / slowest)] if slowest else []
         if isinstance(load, (Stream, PublicQueues)):
             found += [round(1e9 / reads) for reads in load.reads if reads]
+        if isinstance(load, (PingPong, Pairs)):
+            found.append(description.settle)  # until what was lost is not waited for any longer
         if isinstance(load, Relay):
-            found.append(load.hold or 0)
+            found.append((load.hold or 0) + description.settle)
     return max(found)
 
 

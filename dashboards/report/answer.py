@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from collectors.contract.untrusted_text import shown
-from dashboards.report import demands, factorial
+from dashboards.report import demands, factorial, ramps
 from dashboards.report.cells import LOST, P50, P99, RATE, Cell, Column, cells, last_word, written
 from dashboards.report.model import Held, Results, Run
 from streaming.analysis.judged import LEAST_WINDOWS
@@ -19,7 +19,12 @@ def answer(results: Results) -> str:
     """Return the answer to what the plan asked."""
     if not results.runs:
         return "Nothing can be said yet: no run is finished."
-    said = [*_capacity(results), *_held(results.runs), *factorial.answer(factorial.analysed(results)[0])]
+    said = [
+        *_capacity(results),
+        *ramps.answer(results),
+        *_held(results.runs),
+        *factorial.answer(factorial.analysed(results)[0]),
+    ]
     if not said:
         said = list(_figures(results))
     said += _ceiling(results.runs)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from collectors.contract.untrusted_text import shown
-from dashboards.report import factorial, markup, over_time, pictures, tables
+from dashboards.report import factorial, markup, over_time, pictures, ramps, tables
 from dashboards.report.answer import answer, figures, remarks, took
 from dashboards.report.cells import Cell, cells, written
 from dashboards.report.model import Results, Run
@@ -47,6 +47,7 @@ def _sections(page: Page, results: Results, found: list[Cell]) -> Iterator[str]:
         "By levels" if len(found) > 1 else "All runs together",
         _factors(results),
         tables.by_cell(found),
+        tables.memory(found),
         page.plot(
             pictures.by_cell(found),
             "A dot is a run, a dash the median; numbers are the rows of the table above.",
@@ -76,7 +77,7 @@ def _run(page: Page, run: Run, drawn: Any, *, first: bool) -> str:
     title = f"run {run.number}" + (f": {levels}" if levels else "") + f" (repetition {run.repetition + 1})"
     return (
         f"<details{' open' if first else ''}><summary>{markup.text(title)}</summary>\n"
-        f"{page.plot(drawn)}{tables.trials(run)}{tables.steps(run)}{tables.actions(run)}{tables.paths(run)}</details>"
+        f"{page.plot(drawn)}{tables.trials(run)}{page.plot(ramps.drawn(run))}{tables.steps(run)}{tables.actions(run)}{tables.paths(run)}</details>"
     )
 
 

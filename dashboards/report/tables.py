@@ -19,21 +19,25 @@ _COUNTS: Final = ("sent", "received", "refused", "lost", "unobserved", "unsent")
 
 def by_cell(found: Sequence[Cell]) -> str:
     """Return the median of each cell's repetitions, and their spread below it."""
-    parts = _parts([run for cell in found for run in cell.runs])
-    names = ["levels", "runs", *(column.name for column in COLUMNS), *(f"memory of {part}" for part in parts)]
-    if any(run.held for cell in found for run in cell.runs):
-        names.append("held")
+    asked = any(run.held for cell in found for run in cell.runs)
+    names = ["levels", "runs", *(["held"] if asked else []), *(column.name for column in COLUMNS)]
     rows: list[list[markup.Cell]] = [
         [
             cell.name or "all runs",
             f"{len(cell.runs)}",
+            *([_demands(cell.runs)] if asked else []),
             *(_spread(cell, place) for place in range(len(COLUMNS))),
-            *(_memory(cell, part) for part in parts),
-            *([_demands(cell.runs)] if names[-1] == "held" else []),
         ]
         for cell in found[:MOST_ROWS]
     ]
     return markup.table(names, rows) + _more(len(found))
+
+
+def memory(found: Sequence[Cell]) -> str:
+    """Return what routers and brokers took at the most, the median of each cell's repetitions."""
+    parts = _parts([run for cell in found for run in cell.runs])
+    rows = [[cell.name or "all runs", *(_memory(cell, part) for part in parts)] for cell in found[:MOST_ROWS]]
+    return markup.table(["memory", *parts], rows) if parts else ""
 
 
 def _spread(cell: Cell, place: int) -> With:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -61,7 +61,7 @@ def read(path: Path) -> Folder:
     plan, _ = _read(path / EXPERIMENT, _PLANS)
     found: dict[int, tuple[Run, Mapping[str, Any]]] = {}
     for folder in _run_folders(path):
-        run, summary = _read(folder / SUMMARY, _SUMMARIES)
+        run, summary = _read(folder / SUMMARY, _SUMMARIES, _without_series_of_paths)
         if folder.name != f"{run.number:04}":
             raise Problem(
                 f"{shown(str(folder / SUMMARY))} says that it is of run {run.number}: its folder was renamed"
@@ -95,7 +95,22 @@ def _run_folders(path: Path) -> list[Path]:
     return found
 
 
-def _read(file: Path, form: TypeAdapter[_T]) -> tuple[_T, Mapping[str, Any]]:
+def _without_series_of_paths(summary: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what fills the memory where there are many runs of many paths, and nobody reads."""
+    figures = summary.get("figures")
+    for name, each in figures.items() if isinstance(figures, dict) else ():
+        if name != "all" and isinstance(each, dict):
+            each.pop("series", None)
+    return summary
+
+
+def _as_it_is(value: dict[str, Any]) -> dict[str, Any]:
+    return value
+
+
+def _read(
+    file: Path, form: TypeAdapter[_T], kept: Callable[[dict[str, Any]], dict[str, Any]] = _as_it_is
+) -> tuple[_T, Mapping[str, Any]]:
     where = shown(str(file))
     try:
         value = read_json(_bytes(file, MAX_BYTES))
@@ -116,6 +131,7 @@ def _read(file: Path, form: TypeAdapter[_T]) -> tuple[_T, Mapping[str, Any]]:
             f"{where} is not of an experiment: `format` is {shown(repr(version)):.40}, not {FORMAT}"
         )
     try:
+        value = kept(value)
         return form.validate_python(value), value
     except ValidationError as error:
         told = [

@@ -61,7 +61,7 @@ def test_the_answer_stands_first(factorial: str) -> None:
 def test_all_runs_and_levels_are_in_tables(factorial: str) -> None:
     """Readable without JavaScript: the medians, each run, the effects, how to repeat it."""
     tables = re.findall(r"<table.*?</table>", factorial, re.DOTALL)
-    levels, effects = tables[0], tables[1]
+    levels, memory, effects = tables[:3]
     assert [first(row, "th") for row in levels.split("<tr>")[2:]] == [
         "brokers 4, size 256B",
         "brokers 4, size 4kB",
@@ -69,6 +69,7 @@ def test_all_runs_and_levels_are_in_tables(factorial: str) -> None:
         "brokers 8, size 4kB",
     ]
     assert "2 of 2" in levels
+    assert "45 MB" in memory
     assert first(effects.split("<tr>")[2], "th") == "brokers"
     assert "explains" in effects
     (runs,) = [table for table in tables if ">repetition<" in table]

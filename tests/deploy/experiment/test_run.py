@@ -127,6 +127,11 @@ def test_a_killed_experiment_is_resumed(tmp_path: Path) -> None:
         assert all(one["held"] for one in summary["held"])
         # Every message of the half second without B was late by that, and none was lost.
         assert summary["figures"]["all"]["max_ns"] > 300_000_000
+    # As README reads them.
+    table = pd.json_normalize(json.loads((results / "summary.json").read_text())["runs"])
+    assert sorted(table["levels.load.size"]) == ["100B", "1kB"]
+    files = {f.parent.name: pd.read_parquet(f) for f in results.glob("runs/*/windows.parquet")}
+    assert set(pd.concat(files, names=["run"]).index.get_level_values("run")) == {"0001", "0002"}
     run = results / "runs" / "0002"
     names = {"windows", "router", "events", "memory"}
     assert {file.stem for file in run.glob("*.parquet")} == names

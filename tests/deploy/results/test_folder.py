@@ -23,7 +23,9 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
     assert found.runs[0].all is not None
     assert found.runs[0].all.windows == 36
     assert found.half == ["0004.part"]
-    assert found.summaries[0] == json.loads((made / "runs" / "0001" / "summary.json").read_text())
+    told = json.loads((made / "runs" / "0001" / "summary.json").read_text())
+    del told["figures"]["east-west"]["series"]  # of single paths nobody reads it, and it may be much
+    assert found.summaries[0] == told
 
 
 def test_what_later_versions_add_does_not_matter(tmp_path: Path) -> None:

@@ -42,6 +42,7 @@ class Phases:
         self.name: Phase = "attaching"
         self.stopped: str | None = None  # why it ended before its end
         self.sending_from_ns: int | None = None
+        self.obstacle: str | None = None  # why what was on its way could not come, at the end
         self._settle_seconds, self._patience_seconds = settle_seconds, patience_seconds
         self._known = False  # all generators have told how they stand
         self._moved: tuple[int, ...] = ()
@@ -71,6 +72,7 @@ class Phases:
         silent = any(stand.get("silent") for stand in stands)
         if self.name == "draining" and self._is_drained(idle, _by_path(stands), silent=silent):
             self.name = "ending"
+            self.obstacle = next((p for stand in stands if (p := stand.get("not_ready"))), None)
             return [("end",)]
         return []
 

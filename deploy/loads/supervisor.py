@@ -188,6 +188,8 @@ class Run:
         cpu_seconds = sum(stand.get("cpu_seconds", 0.0) for stand in stands)
         unbounded = frozenset(n for n, t in self._tasks.items() if t.path.rate[0].start == 0)
         problems = [*self._problems, *(s["failure"] for s in stands if s.get("failure"))]
+        if self._phases.obstacle:
+            problems.append(f"not all were there at the end: {self._phases.obstacle}")
         if self._refused_records:
             problems.append(f"{self._refused_records} records could not be counted: no figure can be trusted")
         return {

@@ -55,6 +55,16 @@ def test_what_is_missing_is_waited_for_as_long_as_settling_takes() -> None:
     assert run.step(5, [stand(9, 8, finished=True)]) == []
     assert run.step(1 + SETTLE + 2, [stand(9, 8, finished=True)]) == [("end",)]
     assert run.stopped is None
+    assert run.obstacle is None
+
+
+def test_a_peer_that_went_before_all_had_come_is_told() -> None:
+    """What is missing then is lost, and this is why."""
+    run = sending()
+    run.step(1, [stand(9, 8, finished=True)])
+    gone = stand(9, 8, finished=True, not_ready="the broker is gone")
+    assert run.step(1 + SETTLE + 2, [gone]) == [("end",)]
+    assert run.obstacle == "the broker is gone"
 
 
 def test_a_generator_that_says_nothing_is_given_up_before_the_end() -> None:

@@ -203,7 +203,7 @@ class Run:
             "figures": self._rows.figures(unbounded),
             "beside": {name: _beside(each) for name, each in counts.items()},
             "received_by": _received_by(stands),
-            "echo_dropped": sum(stand.get("echo_dropped", 0) for stand in stands),
+            "answers_dropped": sum(stand.get("answers_dropped", 0) for stand in stands),
             "stood_still_seconds": [stand.get("stood_still_seconds", 0.0) for stand in stands],
             "cpu_seconds": [stand.get("cpu_seconds", 0.0) for stand in stands],
             "busiest": [stand.get("busiest", 0.0) for stand in stands],

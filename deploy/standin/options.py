@@ -18,7 +18,7 @@ _LISTEN_KEYS = {
 _CHOICES = {
     ("--listen", "role"): ("normal", "inter-router", "edge"),
     ("--listen", "strip"): ("both", "no", "in", "out"),
-    ("--connect", "role"): ("inter-router", "edge"),
+    ("--connect", "role"): ("inter-router", "edge", "route-container"),
 }
 _CONNECT_KEYS = {"role": "role", "cost": "cost", "name": "name"}
 _BROKER_KEYS = {"name": "name", "user": "user", "password-file": "password_file"}

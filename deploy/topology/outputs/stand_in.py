@@ -27,6 +27,10 @@ def arguments(plan: Plan, name: str) -> list[str]:
             continue
         place = f"{connector.host}:{connector.port}"
         told += ["--connect", f"{place},role={connector.role},cost={connector.cost},name={connector.name}"]
+    led_to = {route.connection for route in (*router.auto_links, *router.link_routes)}
+    for each, connector in brokers.items():
+        if each not in led_to:  # what has routes makes its connection by itself
+            told += ["--connect", f"{connector.host}:{connector.port},role={connector.role},name={each}"]
     for route in router.auto_links:
         at = brokers[route.connection]
         told += ["--auto-link", f"{route.address}={at.host}:{at.port},name={route.connection}"]

@@ -96,3 +96,10 @@ def test_a_form_replaces_what_it_names_at_any_depth() -> None:
         "phases": {"warm-up": "1m", "steady": "5s"},
         "repetitions": 1,
     }
+
+
+def test_null_takes_a_key_away() -> None:
+    """At any depth, whether it is there or not; what is beside it stays."""
+    value = {"a": {"b": 1, "c": {"d": 2}}, "e": 3}
+    change = {"a": {"b": None, "c": {"f": 4, "x": None}}, "g": None}
+    assert merged(value, change) == {"a": {"c": {"d": 2, "f": 4}}, "e": 3}

@@ -94,6 +94,14 @@ MISTAKES = {
         ("  topology:", "  config: x.yaml\n  topology:"),
         ["4: network: name either a `topology`, which is run as a lab, or a `config` of end points"],
     ),
+    "jitter of what has no period": (
+        ("address: x}", "address: x, senders: 2}\njitter: true\nactions: [{do: kill, what: B, for: 1s}]"),
+        ["12: jitter: x: is of a period: a path of one sender and one receiver, at a constant rate"],
+    ),
+    "jitter without actions": (
+        ("phases:", "jitter: true\nphases:"),
+        ["12: jitter: is told of each action: name `actions`, and no steps, ramp or search"],
+    ),
     "several at once": (
         ("rate: 5/s\n  paths:\n    x: {from: A", "rat: 5/s\n  paths:\n    x: {from: A"),
         ["9: load.rat: unknown key"],
@@ -137,6 +145,8 @@ def test_an_example_has_no_mistakes(file: Path) -> None:
     whole, small = plan.read(file), plan.read(file, "small")
     assert estimate.of_all(small).seconds < estimate.of_all(whole).seconds / 10
     assert whole.plan.name == file.stem
+    for form in whole.plan.forms or yaml.safe_load(whole.text)["forms"]:
+        plan.read(file, form)
 
 
 def test_a_form_stands_with_its_own_lines(tmp_path: Path) -> None:

@@ -87,3 +87,13 @@ def test_rates_of_a_count_are_of_full_windows() -> None:
     assert timed["received"] == counted["received"] == 100
     assert timed["rate_per_second"] == 100 / (4 * LENGTH / SECOND)
     assert counted["rate_per_second"] == 90 / (2 * LENGTH / SECOND)
+
+
+@given(latencies, st.integers(1_000, 3_000_000_000))
+def test_what_came_in_time_is_counted(values: list[int], within_ns: int) -> None:
+    """To the thousandth that a histogram tells apart; without a bound it is all that came."""
+    row = window("p", 0, values_ns=values, lost=3)
+    found = figures.in_time(row, within_ns)
+    assert sum(value <= within_ns for value in values) <= found
+    assert found <= sum(value <= within_ns * 1.001 for value in values)
+    assert figures.in_time(row, None) == len(values)

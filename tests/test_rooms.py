@@ -59,7 +59,7 @@ _MAY_IMPORT = {
     "deploy/live_check": "errors logs",
     "deploy/status": "errors options",
     "deploy/trace": "",
-    "deploy/loads": "errors logs ping signals",
+    "deploy/loads": "errors logs signals",
     "deploy/report": "errors marks",
     "deploy/why": "errors",
     "deploy/parts": "errors jvm marks ping signals",

@@ -39,11 +39,6 @@ class Connect(Protocol):
     ) -> Connection: ...
 
 
-def _alone(path: Path) -> str:
-    """Returns the name of a flow whose messages are long: others would have to wait behind them."""
-    return path.flow if path.size[1] > MAX_FRAME_BYTES else ""
-
-
 class SendingEnd:
     """A sender, and the one before it that warms the path up under a run of its own."""
 
@@ -108,12 +103,19 @@ class Ends:
         """Makes a sender of these parts; other loads than a stream have senders of other kinds."""
         return Sender(loop, connection, path, *parts, **more)
 
+    def alone(self, path: Path, name: str) -> str:  # noqa: ARG002 -- loads know an end by it
+        """Returns what those have in common that share a connection with no others; empty for all others.
+
+        It is the flow where messages are long: others would have to wait behind them.
+        """
+        return path.flow if path.size[1] > MAX_FRAME_BYTES else ""
+
     def new_receiver(self, connection: Connection, path: Path, *parts: Any, **more: Any) -> Receiver:
         return Receiver(connection, path, *parts, **more)
 
     def _one_sender(self, spec: SenderSpec, schedule: Schedule, *, warmup: bool) -> Sender:
         path, run, now = spec.paths[0], new_run(), self.clock.now_ns()
-        connection = self._connection(path.source, "sender", alone=_alone(path))
+        connection = self._connection(path.source, "sender", alone=self.alone(path, spec.name))
         guard = Guard(path.max_backlog, all_receivers=path.multicast and path.via is not None)
         self._guards[f"{run:016x}"] = guard
         headers = [header_for(p, "sender", spec.name, run, now, warmup=warmup) for p in spec.paths]
@@ -138,7 +140,7 @@ class Ends:
     def _receiver(self, spec: ReceiverSpec) -> Receiver:
         path, run = spec.path, new_run()
         subscription = path.subscription and f"{path.subscription}-{spec.name}"
-        connection = self._connection(path.target, "receiver", subscription, _alone(path))
+        connection = self._connection(path.target, "receiver", subscription, self.alone(path, spec.name))
         asker = self._clocks.asker_on(connection)
         header = header_for(path, "receiver", spec.name, run, self.clock.now_ns())
         store = self._journals.rows(header)

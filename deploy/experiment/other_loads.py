@@ -32,7 +32,6 @@ _SECOND_NS: Final = 1_000_000_000
 _LONGER_NS: Final = 5 * _SECOND_NS  # than the measured time: the run ends it, at whole windows
 _START_SECONDS: Final = 60.0
 _LOOK_SECONDS: Final = 0.05
-_BUSY: Final = 0.95  # of a core
 
 
 def description(load: Json, endpoints: Json, duration_ns: int) -> Json:
@@ -45,7 +44,19 @@ def description(load: Json, endpoints: Json, duration_ns: int) -> Json:
         name: {**one, "duration": f"{duration_ns}ns"} if isinstance(one, dict) and "count" not in one else one
         for name, one in (loads.items() if isinstance(loads, dict) else ())
     }
-    return {**whole, "endpoints": {**endpoints, **whole.get("endpoints", {})}, "loads": ended}
+    own_ends = whole.get("endpoints", {})
+    if isinstance(own_ends, dict):
+        own_ends = {name: _end(end, endpoints) for name, end in own_ends.items()}
+    return {**whole, "endpoints": {**endpoints, **own_ends}, "loads": ended}
+
+
+def _end(end: Any, endpoints: Json) -> Any:
+    """Return an end point; one that is `{stomp: NAME}` is where that broker of the network speaks STOMP."""
+    name = end.get("stomp") if isinstance(end, dict) else None
+    if name is None:
+        return end
+    url = str(endpoints.get(name, {}).get("url", "amqp://unknown:1"))
+    return {"url": url.replace("amqp://", "stomp://", 1)}
 
 
 class Others:
@@ -169,5 +180,4 @@ class OtherLoad:
         return None
 
     def at_ceiling(self) -> bool:
-        seconds = (self._run.ended_ns - self._run.began_ns) / _SECOND_NS
-        return any(cpu >= _BUSY * seconds for cpu in self._results.get("cpu_seconds", ()))
+        return bool(self._results.get("at_ceiling"))

@@ -84,9 +84,14 @@ class Runner:
     def _measure_ceiling(self) -> None:
         """Note what one process of a load can send at the most on this machine, unless that is known."""
         about = self._folder.about()
-        if about["ceiling"] is None:
-            self._say("measuring what one process of the load can send by itself")
+        if about["ceiling"] is not None:
+            return
+        self._say("measuring what one process of the load can send by itself")
+        try:
             about["ceiling"] = ceiling.measure(_CEILING_SECONDS).as_json()
+        except Problem as problem:
+            self._say(f"it is not known: {problem.message}; a process that has all of a core is told still")
+        else:
             self._folder.note(about)
 
     def _one(self, run: Run, stopping: threading.Event, progress: Progress) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import yaml
 from collectors.config.paths import resolve
 from collectors.process.worker import Worker, joined
 from deploy import control_socket
-from deploy.embedded.supervise.process import ProcessSpec
+from deploy.embedded.supervise.process import Process, ProcessSpec
 from deploy.embedded.supervise.supervisor import Supervisor
 from deploy.errors import Problem
 from deploy.experiment import frames
@@ -48,6 +48,7 @@ class Feeder:
         self._socket = folder / name
         self._out: IO[bytes] | None = None
         self._reader: Worker | None = None
+        self._process: Process | None = None
 
     def start(self, order: dict[str, Any]) -> None:
         """Return when it has its order and is ready to begin."""
@@ -57,7 +58,8 @@ class Feeder:
             accepting = Worker(f"{self.name} comes", lambda: self._accept(server, order), again=False)
             accepting.start()
             ready = lambda: bool(self.status)  # noqa: E731 -- a condition
-            self._supervisor.start(ProcessSpec(self.name, argv, ready, timeout_seconds=_START_SECONDS))
+            spec = ProcessSpec(self.name, argv, ready, timeout_seconds=_START_SECONDS)
+            self._process = self._supervisor.start(spec)
             accepting.join()
 
     def _accept(self, server: socket.socket, order: dict[str, Any]) -> None:
@@ -93,6 +95,11 @@ class Feeder:
             self.was_busy |= (now[1] - self._span[1]) / (now[0] - self._span[0]) >= _BUSY
             self._span = now
         self.status = status
+
+    def end(self) -> None:
+        """Let go of a process that has told all."""
+        if self._process is not None:
+            self._process.stop()
 
     @property
     def over(self) -> bool:
@@ -199,6 +206,8 @@ class StreamLoad:
             time.sleep(_LOOK_SECONDS)
         if (problem := joined(*(feeder.problem() for feeder in feeders))) is not None:
             raise Problem(problem)
+        for feeder in feeders:
+            feeder.end()
 
     def _wait_for_last(self, senders: list[Feeder], receivers: list[Feeder]) -> None:
         settle_seconds = max(path.rules.settle_ns for path in resolve(self._order.config).values()) / 1e9

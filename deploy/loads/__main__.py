@@ -1,4 +1,4 @@
-"""One run of loads: `python -m deploy.loads [DESCRIPTION] --out RESULTS`; see LOADS.md.
+"""One run of loads: `python -m deploy.loads [DESCRIPTION] --out RESULTS`; see README.md.
 
 The description, in JSON or YAML, is the file, or the standard input. Progress goes to the standard output, a
 line of JSON a second; the results to the file. SIGTERM ends it in order: with what it has, told as stopped.

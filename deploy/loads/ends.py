@@ -66,6 +66,10 @@ class LoadEnds(Ends):
             return asking
         return WindowedSender(loop, connection, path, *parts, window=task.window, **more)
 
+    def alone(self, path: Path, name: str) -> str:
+        """Each end is a client, with a connection of its own."""
+        return f"{path.name} {name}"
+
     def new_receiver(self, connection: Connection, path: Path, *parts: Any, **more: Any) -> Receiver:
         task = self._tasks[path.name]
         if path.reads_per_second:

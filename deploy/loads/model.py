@@ -1,4 +1,4 @@
-"""What a load is, as a plan or a description writes it; what each measures stands in LOADS.md."""
+"""What a load is, as a plan or a description writes it; what each measures stands in README.md."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from deploy.loads.model import (
     Stream,
 )
 
-_GONE_AFTER_NS: Final = 60_000_000_000
+GONE_AFTER_NS: Final = 5_000_000_000  # all ends are on this machine, and tell of themselves each second
 _HORIZON_NS: Final = 900_000_000_000
 _UNPACED: Final = (Step(0.0, 0.0, None),)
 
@@ -37,11 +37,11 @@ class Task:
 
 
 class Share(NamedTuple):
-    """The ends of one process; `echoes` are paths whose partner it is."""
+    """The ends of one process; `answers` are paths whose partner it is."""
 
     senders: tuple[SenderSpec, ...]
     receivers: tuple[ReceiverSpec, ...]
-    echoes: tuple[Path, ...]
+    answers: tuple[Path, ...]
 
 
 def numbered(address: str, number: int) -> str:
@@ -51,7 +51,7 @@ def numbered(address: str, number: int) -> str:
 
 def tasks(description: Description) -> dict[str, Task]:
     """Returns the paths of all loads, by name."""
-    rules = Rules(description.window, description.settle, _GONE_AFTER_NS, _HORIZON_NS)
+    rules = Rules(description.window, description.settle, GONE_AFTER_NS, _HORIZON_NS)
     found = [task for name, load in description.loads.items() for task in _tasks(name, load, rules)]
     return {task.path.name: task for task in found}
 
@@ -181,7 +181,7 @@ def shares(found: dict[str, Task], processes: int) -> list[Share]:
     """
     senders: list[list[SenderSpec]] = [[] for _ in range(processes)]
     receivers: list[list[ReceiverSpec]] = [[] for _ in range(processes)]
-    echoes: list[list[Path]] = [[] for _ in range(processes)]
+    answers: list[list[Path]] = [[] for _ in range(processes)]
     whole = single = 0
     for task in found.values():
         path = task.path
@@ -189,7 +189,7 @@ def shares(found: dict[str, Task], processes: int) -> list[Share]:
             senders[whole % processes].append(SenderSpec((path,), f"{path.source}-0", 0))
             receivers[whole % processes].append(ReceiverSpec(replace(path, target=path.source), "answers"))
             whole += 1
-            echoes[whole % processes].append(path)
+            answers[whole % processes].append(path)
         elif task.relay is not None:
             for number in range(path.senders):
                 client, own = whole % processes, _client(path, task.relay, number)
@@ -207,7 +207,7 @@ def shares(found: dict[str, Task], processes: int) -> list[Share]:
                 own = replace(path, reads_per_second=reads)
                 receivers[place].append(ReceiverSpec(own, f"{path.target}-{number}"))
             single += 1
-    return [Share(tuple(s), tuple(r), tuple(e)) for s, r, e in zip(senders, receivers, echoes, strict=True)]
+    return [Share(tuple(s), tuple(r), tuple(e)) for s, r, e in zip(senders, receivers, answers, strict=True)]
 
 
 def _client(path: Path, relay: Relay, number: int) -> Path:

@@ -8,11 +8,13 @@ from typing import Any, Final, Literal
 
 from collectors.process import wall_clock
 from deploy.loads.model import Description, Pairs, PublicQueues, Relay, Stream
+from deploy.loads.paths import GONE_AFTER_NS
 
 Phase = Literal["attaching", "sending", "draining", "ending"]
 Order = tuple[str]
 
 _QUIET_SECONDS: Final = 0.5  # all that was sent is accounted for, and nothing came for so long
+_GONE_SECONDS: Final = GONE_AFTER_NS / 1e9 + 1.0
 _LAST_WINDOW_SECONDS: Final = 1.5  # after so long the last window is over, and loss in it is final
 
 
@@ -62,7 +64,8 @@ class Phases:
             return self._attaching(now, idle, stands, known=known)
         if self.name == "sending":
             return self._sending(now, idle, stands)
-        if self.name == "draining" and self._is_drained(idle, _by_path(stands)):
+        silent = any(stand.get("silent") for stand in stands)
+        if self.name == "draining" and self._is_drained(idle, _by_path(stands), silent=silent):
             self.name = "ending"
             return [("end",)]
         return []
@@ -92,14 +95,16 @@ class Phases:
         self.name, self._moved_at = "draining", now
         return [("stop",)]
 
-    def _is_drained(self, idle: float, paths: Mapping[str, Counter[str]]) -> bool:
+    def _is_drained(self, idle: float, paths: Mapping[str, Counter[str]], *, silent: bool) -> bool:
         accounted = all(
             not each["unsettled"] and each["received"] >= each["sent"] - each["refused"]
             for each in paths.values()
         )
         if accounted and idle > _QUIET_SECONDS:
             return True
-        return idle > self._settle_seconds + _LAST_WINDOW_SECONDS
+        # Of a generator that says nothing the others have to be heard of until it counts as gone.
+        gone_seconds = _GONE_SECONDS if silent else 0.0
+        return idle > self._settle_seconds + _LAST_WINDOW_SECONDS + gone_seconds
 
 
 def _by_path(stands: Sequence[Mapping[str, Any]]) -> dict[str, Counter[str]]:

@@ -27,6 +27,7 @@ _END_SECONDS: Final = 15.0  # for a generator to end in order, then it is killed
 _WAIT_SECONDS: Final = 0.1
 _AT_CEILING: Final = 0.9  # of a CPU: a generator is one thread that does all
 _READ_BYTES: Final = 1 << 20
+_SILENT_SECONDS: Final = 2.0
 _TIDY_SECONDS: Final = 5.0
 
 
@@ -37,6 +38,12 @@ class _Generator:
     frames: Frames = field(default_factory=Frames)
     stand: dict[str, Any] = field(default_factory=dict)
     open: bool = True
+    heard_at: float = 0.0
+
+    def stands(self, now: float, *, silent: bool) -> dict[str, Any]:
+        """Returns how it stands; `silent` where it, or another one, said nothing for a while."""
+        silent = silent or (bool(self.stand) and now - self.heard_at > _SILENT_SECONDS)
+        return {**self.stand, "silent": True} if silent else self.stand
 
     def tell(self, *order: object) -> None:
         """Sends an order; one that is gone is noticed elsewhere."""
@@ -76,7 +83,9 @@ class Run:
                 now = time.monotonic()
                 if stop():
                     self._phases.stop("ended by its user")
-                for order in self._phases.step(now, [g.stand for g in self._generators if g.open]):
+                died = not all(generator.open for generator in self._generators)
+                stands = [g.stands(now, silent=died) for g in self._generators if g.open]
+                for order in self._phases.step(now, stands):
                     for generator in self._generators:
                         generator.tell(*order)
                 if self._phases.ending and ending_since is None:
@@ -136,7 +145,7 @@ class Run:
                 if fed.dead_letter is not None:
                     self._refused_records += 1
             else:
-                generator.stand = frame.stand
+                generator.stand, generator.heard_at = frame.stand, time.monotonic()
                 for path, token in frame.stand["retired"]:
                     for each in self._generators:
                         each.tell("over", path, token)
@@ -194,7 +203,7 @@ class Run:
             "figures": self._rows.figures(unbounded),
             "beside": {name: _beside(each) for name, each in counts.items()},
             "received_by": _received_by(stands),
-            "echo_dropped": sum(stand.get("echo_dropped", 0) for stand in stands),
+            "answers_dropped": sum(stand.get("answers_dropped", 0) for stand in stands),
             "stood_still_seconds": [stand.get("stood_still_seconds", 0.0) for stand in stands],
             "cpu_seconds": [stand.get("cpu_seconds", 0.0) for stand in stands],
             "busiest": [stand.get("busiest", 0.0) for stand in stands],

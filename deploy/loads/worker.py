@@ -27,10 +27,10 @@ from collectors.probe.prober import Prober, Settings
 from deploy.loads import frames
 from deploy.loads.ends import LoadEnds
 from deploy.loads.model import Description, StompEndpoint
+from deploy.loads.partners import Partner
 from deploy.loads.paths import Share, Task, shares, tasks
 from deploy.loads.senders import AskingSender
 from deploy.logs import setup
-from deploy.ping.echoing import Echoes
 
 _TELL_SECONDS: Final = 0.1
 _SPAN_SECONDS: Final = 2.0
@@ -65,20 +65,17 @@ class Generator:
             ends=functools.partial(LoadEnds, tasks=found),
             specs=(share.senders, share.receivers),
         )
-        by_end: defaultdict[str, list[str]] = defaultdict(list)
-        for path in share.echoes:
-            by_end[path.target].append(path.address)
-        self._echoes = [
-            Echoes(self.prober.loop, end, addresses)
-            for name, addresses in by_end.items()
-            if isinstance(end := description.endpoints[name], Endpoint)
+        self._partners = [
+            Partner(self.prober.loop, end, path)
+            for path in share.answers
+            if isinstance(end := description.endpoints[path.target], Endpoint)
         ]
         self._told: set[tuple[str, int]] = set()
 
     def start(self) -> None:
         self.prober.start()
-        for echo in self._echoes:
-            echo.start()
+        for partner in self._partners:
+            partner.start()
 
     def go(self) -> None:
         self._cpu_at_go = time.process_time()
@@ -92,8 +89,8 @@ class Generator:
     def end(self) -> None:
         """Ends all; blocks until then."""
         self.prober.stop()
-        for echo in self._echoes:
-            echo.stop()
+        for partner in self._partners:
+            partner.stop()
 
     @property
     def _ends(self) -> LoadEnds:
@@ -104,9 +101,9 @@ class Generator:
 
     def not_ready(self) -> str | None:
         """Returns why it is not ready to go; None where it is."""
-        for echo in self._echoes:
-            if not echo.ready:
-                return f"a partner has no link: {echo.problem or 'it was refused, or has no answer yet'}"
+        for partner in self._partners:
+            if not partner.ready:
+                return f"a partner has no link: {partner.problem}"
         return self.prober.not_ready()
 
     def stand(self) -> dict[str, Any]:
@@ -136,7 +133,7 @@ class Generator:
             "finished": all(end.sender.finished for end in prober.senders),
             "paths": {name: dict(counts) for name, counts in paths.items()},
             "received_by": received_by,
-            "echo_dropped": sum(echo.dropped for echo in self._echoes),
+            "answers_dropped": sum(partner.dropped for partner in self._partners),
             "retired": self._newly_retired(),
             "stood_still_seconds": prober.stood_still_seconds,
             "cpu_seconds": time.process_time() - self._cpu_at_go,

@@ -189,6 +189,7 @@ class Broker(_Element):
     host: Host | None = None
     port: Port | None = None
     queues: Addresses = ()
+    stomp: bool = False  # spoken beside AMQP, at the same port
     settings: Settings = {}  # elements of `core` in broker.xml
     address_settings: Settings = {}  # of the addresses of probes, inflight.#
     database: Annotated[Database, BeforeValidator(_kind)] | None = None  # else its own journal

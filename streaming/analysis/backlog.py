@@ -23,6 +23,20 @@ class Slope(NamedTuple):
     correlation: float  # of what is left in one second with that in the next
 
 
+def waiting(due: Sequence[int], received: Sequence[int], gone: Sequence[int]) -> list[int]:
+    """Return what was due and has neither come nor gone for good, at the end of each second.
+
+    Gone is what was lost, refused or never sent. Raises ValueError for counts of different seconds.
+    """
+    if not len(due) == len(received) == len(gone):
+        raise ValueError(
+            f"{len(due)} seconds of what was due, {len(received)} of what came, {len(gone)} of what is gone:"
+            " count all in the same seconds"
+        )
+    left = np.asarray(due, np.int64) - np.asarray(received, np.int64) - np.asarray(gone, np.int64)
+    return [int(one) for one in np.cumsum(left)]
+
+
 def slope(backlog: Sequence[float]) -> Slope:
     """Return the slope of a backlog that was looked at once a second.
 

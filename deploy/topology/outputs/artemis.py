@@ -172,7 +172,7 @@ def pem_files(plan: Plan, name: str) -> str | None:
 
 def _acceptor(plan: Plan, broker: BrokerPlan) -> str:
     host = broker.address if is_loopback(broker.address) else "0.0.0.0"
-    options = ["protocols=AMQP,CORE", _AMQP]
+    options = [f"protocols=AMQP,CORE{',STOMP' if broker.broker.stomp else ''}", _AMQP]
     profile = _tls(plan.topology, broker)
     if profile is not None:
         options += [

@@ -43,7 +43,7 @@ def test_ping_pong_asks_for_the_next_when_it_is_answered(artemis: Artemis) -> No
     found = run_loads(described(artemis, load))
     assert delivered(found, "it") == 200
     assert routed(artemis, "inflight.one") == 200
-    assert found["echo_dropped"] == 0
+    assert found["answers_dropped"] == 0
 
 
 @pytest.mark.parametrize("processes", [1, 2])

@@ -133,7 +133,25 @@ def test_a_generator_that_stands_still_for_good_is_ended(broker: Artemis) -> Non
         os.kill(stopped, signal.SIGSTOP)
         found = run.end()
         assert not Path(f"/proc/{stopped}").exists()
+    figures = found["figures"]["public"]
+    assert figures["sent"] == 400
+    assert figures["unobserved"] > 0
+    assert figures["lost"] == 0
     assert any(problem.startswith("generator 1 did not end within") for problem in found["problems"])
+
+
+def test_a_generator_that_is_killed_ends_the_run(broker: Artemis) -> None:
+    """What the other one knows is told, with a class for each message that it sent."""
+    each = {"rate": "200/s", "duration": "300s", "producers": 1}
+    description = described(broker.amqp_url, "public", each=each, processes=2, settle="1s")
+    with LoadRun(description) as run:
+        run.wait_for("received", 50)
+        os.kill(run.generators()[1], signal.SIGKILL)
+        found = run.end()
+        assert run.process.returncode == 1
+    assert found["stopped"] == "generator 1 ended by itself: its log says why"
+    assert found["figures"]["public"]["received"] >= 50
+    assert found["figures"]["public"]["lost"] == 0
 
 
 def test_who_is_told_to_end_ends_with_what_it_has(broker: Artemis) -> None:

@@ -77,7 +77,7 @@ def test_a_round_trip_ends_where_it_began_and_its_partner_is_elsewhere(processes
         found = shares(ALL, processes)
         asks = [n for n, s in enumerate(found) if any(x.paths[0].name == name for x in s.senders)]
         hears = [n for n, s in enumerate(found) if any(x.path.name == name for x in s.receivers)]
-        answers = [n for n, s in enumerate(found) if any(x.name == name for x in s.echoes)]
+        answers = [n for n, s in enumerate(found) if any(x.name == name for x in s.answers)]
         assert asks == hears
         assert len(answers) == 1
         assert answers != asks

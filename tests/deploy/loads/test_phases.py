@@ -57,6 +57,15 @@ def test_what_is_missing_is_waited_for_as_long_as_settling_takes() -> None:
     assert run.stopped is None
 
 
+def test_a_generator_that_says_nothing_is_given_up_before_the_end() -> None:
+    """Until then the others go on to tell of themselves, so that windows can be final without it."""
+    run = sending()
+    silent = {**stand(9, 8, finished=True), "silent": True}
+    run.step(1, [silent])
+    assert run.step(1 + SETTLE + 3, [silent]) == []
+    assert run.step(1 + SETTLE + 9, [silent]) == [("end",)]
+
+
 def test_what_still_comes_in_is_waited_for() -> None:
     run = sending()
     run.step(1, [stand(9, 1, finished=True)])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import linalg, signal
 
-from streaming.analysis.backlog import slope
+from streaming.analysis.backlog import slope, waiting
 
 
 def _remembering(correlation: float, seconds: int, seed: int) -> NDArray[np.float64]:
@@ -68,6 +68,13 @@ def test_the_bound_holds_as_often_as_the_document_says(correlation: float, least
         slope(_remembering(correlation, 30, seed).tolist()).upper_per_second >= 0 for seed in range(1_000)
     ]
     assert least <= np.mean(held) <= 0.985
+
+
+def test_what_waits_is_what_was_due_and_has_neither_come_nor_gone() -> None:
+    """By hand; what is lost for good is no backlog that grows."""
+    assert waiting([10, 10, 10, 0], [8, 9, 9, 2], [1, 1, 0, 0]) == [1, 1, 2, 0]
+    with pytest.raises(ValueError, match="count all in the same seconds"):
+        waiting([1, 2], [1], [0, 0])
 
 
 @pytest.mark.parametrize("backlog", [[1.0] * 9, [1.0] * 10 + [float("nan")]])

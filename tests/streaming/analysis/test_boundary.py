@@ -52,6 +52,17 @@ def test_a_size_that_nothing_carries_does_not_hold_up_the_next() -> None:
     assert second.interval.low_per_second is not None
 
 
+def test_a_size_of_which_the_highest_rate_is_carried_leaves_room_for_the_next() -> None:
+    """The next search begins at the lowest rate again, as there is none between."""
+    boundary = Boundary([1, 2], 8, 16)
+    while (wanted := boundary.next_trial()) is not None:
+        boundary.took(*wanted, exact(100 if wanted[0] == 1 else 10)(wanted[1]))
+    first, second = boundary.edges()
+    assert (first.low_bits_per_second, first.high_bits_per_second) == (16 * 8, None)
+    assert second.interval.low_per_second is not None
+    assert second.interval.low_per_second <= 10
+
+
 @pytest.mark.parametrize("sizes", [[], [0], list(range(1, 100))])
 def test_sizes_that_make_no_boundary_are_refused(sizes: list[int]) -> None:
     """With how many there may be."""

@@ -52,6 +52,12 @@ def test_messages_behind_the_peak_are_about_peak_over_period(period: int, held: 
     assert found.caught_up
 
 
+@pytest.mark.parametrize(("held_ms", "behind"), [(33, 3), (37, 4)])
+def test_a_message_that_is_late_by_less_than_half_a_period_has_caught_up(held_ms: int, behind: int) -> None:
+    """By hand: delays of 33, 23, 13, 3 ms and of 37, 27, 17, 7, 0 ms, where the period is 10 ms."""
+    assert largest(range(30), _held(10, 30, 100, 100 + held_ms), 10 * MS).negative == behind
+
+
 def test_order_of_arrival_is_that_of_numbers() -> None:
     """Rows may be given in any order."""
     arrived = _held(10, 50, 100, 300)

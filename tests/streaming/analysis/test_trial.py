@@ -43,7 +43,8 @@ def test_a_rate_within_all_limits_passes(changes: dict[str, Any]) -> None:
         ({"backlog": _growing(300)}, "not below 1% of the rate"),
         ({"lost_share": 0.0011}, "lost 0.110%, allowed 0.100%"),
         ({"p99_ns": 10_000_001}, "p99 10 ms, allowed 10 ms"),
-        ({"p99_ns": None}, "nothing came, allowed 10 ms"),
+        ({"p99_ns": None}, "too few came for a p99, allowed 10 ms"),
+        ({"got_per_second": 0, "lost_share": None}, "got 0 of 1,000/s"),
         ({"stopped": "memory of B above 1 GB", "backlog": []}, "stopped: memory of B above 1 GB"),
     ],
 )

@@ -161,6 +161,7 @@ class OneRun:
             "at_ceiling": limited or any(one.at_ceiling for one in passed),
             "figures": found,
             "steps": steps,
+            "waiting": measuring.waiting(spans),
             "actions": [acting.in_short(one) for one in done],
             "held": [must.judge(found) for must in self._plan.must],
         }

@@ -54,6 +54,8 @@ class Runner:
             summaries = folder.summaries()
             for line in verdict.lines(summaries):
                 self._say(line)
+            for line in folder.told():
+                self._say(line)
         return HELD if verdict.all_held(summaries) else BROKEN
 
     @property

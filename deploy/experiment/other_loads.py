@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
-from collectors.config.mistakes import Mistake, of_validation
+from collectors.config.mistakes import Mistake, of_validation, unknown_name
 from collectors.process.worker import Worker
 from deploy.errors import Problem
 from deploy.experiment.load import Figures, Json, Order
@@ -84,8 +84,12 @@ class Others:
             raise ValueError(
                 "`steps`, `ramp` and `search` of load.rate are for streams; name another setting"
             )
+        ends = base.get("endpoints", {})
+        for name, end in (load.get("endpoints") or {}).items():
+            if (broker := end.get("stomp")) is not None and broker not in ends:
+                raise ValueError(f"endpoints.{name}: " + unknown_name("broker", broker, ends))
         try:
-            Description.model_validate(description(load, base.get("endpoints", {}), _SECOND_NS))
+            Description.model_validate(description(load, ends, _SECOND_NS))
         except ValidationError as error:
             told = [f"{'.'.join(map(str, place))}: {why}" for place, why in of_validation(Description, error)]
             raise ValueError("; ".join(told).removeprefix(": ")) from None

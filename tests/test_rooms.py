@@ -77,8 +77,8 @@ _MAY_IMPORT = {
     "deploy/demo": "actions embedded errors jvm lab signals topology why",
     "deploy/experiment": ("actions control_socket embedded errors extra jvm lab loads logs parts ping topology"),
     "deploy/commands": (
-        "actions compare demo errors experiment extra lab live_check logs marks options parts ping report results"
-        " signals spark_submit status topology trace why"
+        "actions compare demo errors experiment extra lab live_check logs marks options parts ping report"
+        " results signals spark_submit status topology trace why"
     ),
     "deploy/cli": "commands logs",
     "deploy/__main__": "cli",

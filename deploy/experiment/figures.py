@@ -76,6 +76,7 @@ def _of(rows: Sequence[WindowRow], *, free: bool, counted: bool) -> dict[str, An
         "max_ns": response["max_ns"] if response else None,
         "mean_ns": response["mean_ns"] if response else None,
         **{name: _percentile(service, of) for name, of in _SERVICE.items()},
+        "service_mean_ns": service["mean_ns"] if service else None,
         "series": _series(by_time),
     }
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final, Self
 
 from collectors.process.private_files import private_folder, replace
@@ -115,14 +116,30 @@ class Folder:
         return [json.loads(file.read_bytes()) for file in files]
 
     def sum_up(self) -> None:
-        runs = self.summaries()
-        whole: dict[str, Any] = {"format": FORMAT, "plan": self.about()["plan"], "runs": runs}
+        about, runs = self.about(), self.summaries()
+        whole: dict[str, Any] = {"format": FORMAT, "plan": about["plan"], "runs": runs}
         if spread := jitter.over_runs(runs):
             whole["jitter"] = spread
+        if without := about["document"].get("tiers"):
+            whole["tiers"] = _tiers().tables(without, runs)
         replace(self.path / SUMMARY, _json(whole))
+
+    def told(self) -> Iterator[str]:
+        """Yield what all runs together say, for people."""
+        if tables := json.loads((self.path / SUMMARY).read_bytes()).get("tiers"):
+            yield from _tiers().lines(tables)
 
     def _of(self, run: Run) -> Path:
         return self.path / RUNS / run.folder
+
+
+def _tiers() -> ModuleType:
+    try:
+        from deploy.experiment import tiers  # noqa: PLC0415 -- SciPy is an extra
+    except ModuleNotFoundError as missing:
+        install = "pip install 'inflight-monitor[experiments]'"
+        raise Problem(f"the plan's `tiers` need {missing.name}: {install}") from None
+    return tiers
 
 
 def _about(experiment: Experiment) -> dict[str, Any]:

@@ -16,6 +16,8 @@ from deploy.experiment.must import Must
 from deploy.topology.action import Action
 from deploy.topology.names import NodeName
 
+Tier = Literal["store", "broker", "hop"]  # what runs may have, or not
+
 MOST_RUNS: Final = 10_000
 _MOST_STEPS: Final = 1_000
 _QUANTITY: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(\S*)")
@@ -206,4 +208,5 @@ class Plan(_Element):
     must: Musts = ()
     jitter: bool = False  # of each path after each action
     search: Search | None = None
+    tiers: dict[Tier, Annotated[dict[str, Any], Field(min_length=1)]] = {}  # levels of runs without each
     forms: dict[Name, dict[str, Any]] = {}

@@ -23,6 +23,7 @@ from collectors.process.worker import Worker, joined
 from collectors.runner import CollectorRunner
 from deploy.experiment import figures, tables
 from deploy.experiment.jitter import Arrivals
+from deploy.experiment.waiting import Waiting
 from deploy.experiment.windows import Decided, Spans, Windows
 from deploy.ping.files import write_hdr_log
 from deploy.ping.rates import Rates
@@ -56,6 +57,7 @@ class Measuring:
             ROUTER: tables.of_polls(folder / "router.parquet"),
             BROKER: tables.of_polls(folder / "broker.parquet"),
         }
+        self._waiting = Waiting()
         self._events: dict[tuple[Any, ...], Event] = {}
         self.versions: Final[dict[str, str]] = {}  # of routers and brokers, as they tell them
         self._collectors = CollectorRunner(config, CollectorRegistry(), self._take_poll)
@@ -120,6 +122,10 @@ class Measuring:
         with self._lock:
             return self._rates.backlog(from_ns // SECOND_NS, to_ns // SECOND_NS)
 
+    def waiting(self, spans: Spans) -> dict[str, float]:
+        """Return how many messages waited in each broker's queues within these times, in the mean."""
+        return self._waiting.means(spans)
+
     def _rows(self, spans: Spans) -> dict[str, list[WindowRow]]:
         with self._lock:
             names = dict.fromkeys([*self._paths, *self.windows.paths])
@@ -152,6 +158,8 @@ class Measuring:
 
     def _take_poll(self, topic: Topic, record: Telemetry) -> None:
         self._tables[topic].add(tables.poll_rows(record))
+        if topic is BROKER:
+            self._waiting.take(record)
         for row in record.rows if record.target and record.target not in self.versions else ():
             if isinstance(version := row.get(_VERSION), str) and version:
                 self.versions[record.target] = version

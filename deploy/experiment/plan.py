@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from collectors.config.load import ConfigError, read_text
+from collectors.config.mistakes import unknown_name
 from collectors.config.yaml_lines import Place, YamlFile, YamlMistake
 from deploy.experiment import order, setup
 from deploy.experiment.document import Json, merged, root
@@ -90,6 +91,8 @@ def _experiment(text: str, document: Json, beside: Path, lines: Lines) -> Experi
         raise Told
     seed = plan.seed if plan.seed is not None else random.SystemRandom().getrandbits(32)
     made = Experiment(text, document, plan, seed, beside)
+    for place, reason in _unknown_levels(plan):
+        lines.add(place, reason)
     if _factors_are_sound(plan.factors, plan.repetitions, lines):
         for levels in order.combinations(made.factors):
             with contextlib.suppress(Told):
@@ -174,6 +177,16 @@ def _factors_are_sound(factors: Mapping[str, Any], repetitions: int, lines: Line
     if runs > MOST_RUNS:
         lines.add(("factors",), f"these are {runs} runs; {MOST_RUNS} are the most")
     return len(lines) == before
+
+
+def _unknown_levels(plan: Plan) -> Iterator[tuple[Place, str]]:
+    """Yield what `tiers` names and the factors do not have."""
+    for tier, levels in plan.tiers.items():
+        for name, level in levels.items():
+            if name not in plan.factors:
+                yield ("tiers", tier, name), unknown_name("factor", name, plan.factors)
+            elif level not in [*plan.factors[name]]:
+                yield ("tiers", tier, name), unknown_name("level", str(level), map(str, plan.factors[name]))
 
 
 def _tell_named(place: Place, levels: Mapping[str, Any], lines: Lines) -> None:

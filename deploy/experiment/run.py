@@ -164,6 +164,7 @@ class OneRun:
             "steps": steps,
             **({"ramp": risen} if (risen := rising.read(steps)) else {}),
             **({"jitter": self._jitter(done, spans[-1][1])} if self._arrivals is not None else {}),
+            "waiting": measuring.waiting(spans),
             "actions": [acting.in_short(one) for one in done],
             "held": [must.judge(found) for must in self._plan.must],
         }

@@ -18,7 +18,7 @@ from deploy.experiment.order import Run
 from deploy.experiment.plan import Experiment
 from deploy.experiment.progress import Progress
 from deploy.experiment.run import OneRun
-from deploy.jvm import artifacts
+from deploy.lab import brokers
 from deploy.loads import ceiling
 
 _CEILING_SECONDS: Final = 2.0
@@ -49,6 +49,8 @@ class Runner:
             summaries = folder.summaries()
             for line in verdict.lines(summaries):
                 self._say(line)
+            for line in folder.told():
+                self._say(line)
         return HELD if verdict.all_held(summaries) else BROKEN
 
     @property
@@ -68,8 +70,9 @@ class Runner:
 
     def _carry_out(self, missing: list[Run], stopping: threading.Event) -> None:
         setups = {run.number: self._experiment.setup(run.levels) for run in missing}
-        if any(setup.network and setup.network.plan.brokers for setup in setups.values()):
-            artifacts.ensure()
+        for setup in setups.values():
+            if setup.network is not None:
+                brokers.prepare(setup.network.document)
         if missing:
             self._measure_ceiling()
         seconds = {number: estimate.of_run(setup).seconds for number, setup in setups.items()}

@@ -118,6 +118,26 @@ def test_an_empty_cache_is_filled_and_stays(maven: Maven, cache: Path) -> None:
     ]
 
 
+def test_an_extra_is_fetched_when_it_is_asked_for(maven: Maven, cache: Path) -> None:
+    """Plain set-up leaves it out, checks it no more afterwards, and it is locked as the others are."""
+    text = artifacts.IVY_FILE.read_text()
+    extra = '<dependency org="org.db" name="db" rev="1" conf="database->default" transitive="false"/>'
+    text = text.replace('<conf name="jolokia"/>', '<conf name="jolokia"/><conf name="database"/>')
+    text = text.replace('kafka->default" transitive', 'kafka->default;database->default" transitive', 1)
+    artifacts.IVY_FILE.write_text(text.replace("</dependencies>", f"{extra}</dependencies>"))
+    body = maven.files["org/db/db/1/db-1.jar"] = b"db" * 1000
+    with artifacts.LOCK_FILE.open("a") as lock:
+        lock.write(f"{hashlib.sha256(body).hexdigest()} {len(body)} db-1.jar\n")
+    artifacts.ensure()
+    assert not (cache / "db-1.jar").exists()
+    parts = artifacts.ensure(extras=[artifacts.DATABASE])
+    assert parts.jars("database") == [cache / "one-1.0.jar", cache / "db-1.jar"]
+    assert parts.jars("kafka")[:2] == [cache / "one-1.0.jar", cache / "two-2.0.jar"]
+    assert maven.got.count(_ONE) == 1
+    (cache / "db-1.jar").write_bytes(b"altered")
+    assert artifacts.ensure(extras=[artifacts.DATABASE]).jars("database")[1].read_bytes() == body
+
+
 def test_what_pyspark_carries_is_taken_from_there(maven: Maven) -> None:
     """Kafka's Scala is PySpark's, not another one fetched."""
     names = [jar.name.rsplit("-", 1)[0] for jar in artifacts.ensure().jars("kafka")]

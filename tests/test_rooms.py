@@ -75,7 +75,9 @@ _MAY_IMPORT = {
     "deploy/embedded": "errors jvm standin topology",
     "deploy/lab": "control_socket embedded errors jvm logs signals standin topology",
     "deploy/demo": "actions embedded errors jvm lab signals topology why",
-    "deploy/experiment": ("actions control_socket embedded errors extra jvm lab loads logs parts ping topology"),
+    "deploy/experiment": (
+        "actions control_socket embedded errors extra jvm lab loads logs parts ping topology"
+    ),
     "deploy/commands": (
         "actions compare demo errors experiment extra lab live_check logs marks options parts ping report"
         " results signals spark_submit status topology trace why"

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any, Final, Self
 
 from collectors.process.private_files import private_folder, replace
+from deploy import extra
 from deploy.errors import Problem
 from deploy.experiment import jitter, machine
 from deploy.experiment import plan as plans
@@ -134,11 +135,8 @@ class Folder:
 
 
 def _tiers() -> ModuleType:
-    try:
+    with extra.needed():
         from deploy.experiment import tiers  # noqa: PLC0415 -- SciPy is an extra
-    except ModuleNotFoundError as missing:
-        install = "pip install 'inflight-monitor[experiments]'"
-        raise Problem(f"the plan's `tiers` need {missing.name}: {install}") from None
     return tiers
 
 

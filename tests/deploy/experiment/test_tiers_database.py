@@ -1,4 +1,4 @@
-"""The study of tiers, shorter still: its runs are carried out, and its table has the shape that it promises."""
+"""The study of tiers, shorter still: its runs are carried out, and its table has the promised shape."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class LoadRun:
 
     def wait_for(self, name: str, least: int) -> None:
         """Wait until so many are sent, or received."""
-        wait_until(lambda: self.progress()[-1][name] >= least, 60, f"{least} {name}")
+        wait_until(lambda: self.progress()[-1][name] >= least, 120, f"{least} {name}")
 
     def generators(self) -> list[int]:
         """The processes of its generators, in order."""

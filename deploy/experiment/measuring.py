@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +23,7 @@ from collectors.process.worker import Worker, joined
 from collectors.runner import CollectorRunner
 from deploy.experiment import figures, tables
 from deploy.experiment.jitter import Arrivals
-from deploy.experiment.windows import Decided, Windows
+from deploy.experiment.windows import Decided, Spans, Windows
 from deploy.ping.files import write_hdr_log
 from deploy.ping.rates import Rates
 from streaming.accounting import Accountant
@@ -34,11 +34,10 @@ _TIDY_SECONDS: Final = 5.0
 _COLLECTED_SECONDS: Final = 5.0
 _VERSION: Final = "version"
 _LONGEST_NAME: Final = 100
-Spans = Sequence[tuple[int, int]]  # of times in ns, [from, to)
 
 
 class Measuring:
-    """From `with` to its end all that is told is kept; `write` then leaves it in the run's folder."""
+    """From `start` to `close` all that is told is kept; `write` then leaves it in the run's folder."""
 
     def __init__(self, config: Config, folder: Path, scratch: Path, arrivals: Arrivals | None = None) -> None:
         """`arrivals` is given each record as well."""
@@ -124,7 +123,7 @@ class Measuring:
     def _rows(self, spans: Spans) -> dict[str, list[WindowRow]]:
         with self._lock:
             names = dict.fromkeys([*self._paths, *self.windows.paths])
-            return {name: figures.within(self.windows.rows(name), spans) for name in names}
+            return {name: figures.within(self.windows.rows(name, spans), spans) for name in names}
 
     def close(self) -> None:
         self._over.set()

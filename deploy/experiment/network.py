@@ -11,7 +11,6 @@ from deploy.actions.executor import Executor
 from deploy.actions.here import InProcess
 from deploy.actions.several import Several
 from deploy.embedded.supervise.supervisor import Supervisor
-from deploy.experiment.load import Json
 from deploy.experiment.setup import Setup
 from deploy.lab import wirings
 from deploy.lab.lab import Lab
@@ -51,10 +50,6 @@ class RunningNetwork:
     def parts(self) -> frozenset[str]:
         """Routers and brokers that were started here."""
         return frozenset(self._lab.parts) if self._lab else frozenset()
-
-    def made(self, made: Json, state: Path) -> Json:
-        """Return the config with the folder in which parts of Inflight keep their own."""
-        return {**made, "state": str(state)}
 
     def executor(self) -> Executor:
         """Return what carries out actions: on the lab, else by commands and templates of the plan's."""

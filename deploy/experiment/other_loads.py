@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
-from collectors.config.mistakes import Mistake, of_validation
+from collectors.config.mistakes import Mistake, of_validation, unknown_name
 from collectors.process.worker import Worker
 from deploy.errors import Problem
 from deploy.experiment.load import Figures, Json, Order
@@ -32,7 +32,6 @@ _SECOND_NS: Final = 1_000_000_000
 _LONGER_NS: Final = 5 * _SECOND_NS  # than the measured time: the run ends it, at whole windows
 _START_SECONDS: Final = 60.0
 _LOOK_SECONDS: Final = 0.05
-_BUSY: Final = 0.95  # of a core
 _NOWHERE: Final = "amqp://127.0.0.1"  # while nothing is known of the network
 
 
@@ -97,8 +96,12 @@ class Others:
             raise ValueError(
                 "`steps`, `ramp` and `search` of load.rate are for streams; name another setting"
             )
+        ends = base.get("endpoints", {})
+        for name, end in (load.get("endpoints") or {}).items():
+            if (broker := end.get("stomp")) is not None and broker not in ends:
+                raise ValueError(f"endpoints.{name}: " + unknown_name("broker", broker, ends))
         try:
-            Description.model_validate(description(load, base.get("endpoints", {}), _SECOND_NS))
+            Description.model_validate(description(load, ends, _SECOND_NS))
         except ValidationError as error:
             told = [f"{'.'.join(map(str, place))}: {why}" for place, why in of_validation(Description, error)]
             raise ValueError("; ".join(told).removeprefix(": ")) from None
@@ -193,5 +196,4 @@ class OtherLoad:
         return None
 
     def at_ceiling(self) -> bool:
-        seconds = (self._run.ended_ns - self._run.began_ns) / _SECOND_NS
-        return any(cpu >= _BUSY * seconds for cpu in self._results.get("cpu_seconds", ()))
+        return bool(self._results.get("at_ceiling"))

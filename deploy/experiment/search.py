@@ -34,7 +34,7 @@ class Searched:
 def search(
     wanted: form.Search, pass_once: PassOnce, measuring: Measuring, tell: Callable[[str], None]
 ) -> Searched:
-    """Try rates until the interval is known; the figures are those of the last trial at its lower end."""
+    """Try rates until the interval is known; the figures are those of a trial at its lower end."""
     try:
         from streaming.analysis import search as searching  # noqa: PLC0415 -- SciPy is an extra
     except ModuleNotFoundError as missing:
@@ -42,7 +42,7 @@ def search(
         raise Problem(f"a search needs {missing.name}: {install}") from None
     limits = searching.Limits(lost_share=wanted.lost, p99_ns=wanted.p99)
     state = searching.Search(wanted.low, wanted.high, limits=limits)
-    best: tuple[float, Passed] | None = None
+    carried: dict[float, Passed] = {}  # the last passage of each rate that passed
     last: Passed | None = None
     trials: list[dict[str, Any]] = []
     while (rate := state.next_rate()) is not None:
@@ -71,10 +71,11 @@ def search(
                 "figures": {name: value for name, value in of.items() if name != "series"},
             }
         )
-        if judged.word == "passed" and (best is None or rate >= best[0]):
-            best = rate, last
+        if judged.word == "passed":
+            carried[rate] = last
     if last is None:
         raise Problem("the search tried nothing")
     interval = state.interval()
     tell(interval.says)
-    return Searched(best[1] if best else last, interval.as_json(), trials)
+    stands_for_all = carried.get(interval.low_per_second or 0.0, last)
+    return Searched(stands_for_all, interval.as_json(), trials)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from collectors.contract.window_rows import WindowRow, decode_window
+
+Spans = Sequence[tuple[int, int]]  # of times in ns, [from, to)
+ALWAYS: Final = ((0, 1 << 63),)
 
 
 class Decided(NamedTuple):
@@ -58,14 +61,15 @@ class Windows:
     def paths(self) -> list[str]:
         return sorted(self._kept)
 
-    def encoded(self, path: str) -> Iterator[bytes]:
-        """Yield the rows of a path by time."""
-        for _, kept in sorted(self._kept.get(path, {}).items()):
-            self._file.seek(kept.offset)
-            yield self._file.read(kept.length)
+    def encoded(self, path: str, spans: Spans = ALWAYS) -> Iterator[bytes]:
+        """Yield the rows of a path by time, of windows that began in one of these times."""
+        for start, kept in sorted(self._kept.get(path, {}).items()):
+            if any(from_ns <= start < to_ns for from_ns, to_ns in spans):
+                self._file.seek(kept.offset)
+                yield self._file.read(kept.length)
 
-    def rows(self, path: str) -> list[WindowRow]:
-        return [decode_window(row) for row in self.encoded(path)]
+    def rows(self, path: str, spans: Spans = ALWAYS) -> list[WindowRow]:
+        return [decode_window(row) for row in self.encoded(path, spans)]
 
     def close(self) -> None:
         self._file.close()

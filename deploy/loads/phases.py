@@ -15,6 +15,7 @@ Order = tuple[str]
 
 _QUIET_SECONDS: Final = 0.5  # all that was sent is accounted for, and nothing came for so long
 _GONE_SECONDS: Final = GONE_AFTER_NS / 1e9 + 1.0
+_BEGIN_SECONDS: Final = 60.0  # for a generator to come up, on a busy machine
 _LAST_WINDOW_SECONDS: Final = 1.5  # after so long the last window is over, and loss in it is final
 
 
@@ -40,6 +41,7 @@ class Phases:
         self.stopped: str | None = None  # why it ended before its end
         self.sending_from_ns: int | None = None
         self._settle_seconds, self._patience_seconds = settle_seconds, patience_seconds
+        self._known = False  # all generators have told how they stand
         self._moved: tuple[int, ...] = ()
         self._moved_at: float | None = None
         self._stop: str | None = None
@@ -73,8 +75,11 @@ class Phases:
     def _attaching(
         self, now: float, idle: float, stands: Sequence[Mapping[str, Any]], *, known: bool
     ) -> list[Order]:
+        if known and not self._known:
+            self._known, self._moved_at, idle = True, now, 0.0  # the patience is with peers, from now on
         problem = next((p for stand in stands if (p := stand.get("not_ready"))), "no generator answers")
-        if self._stop is None and idle > self._patience_seconds:
+        patience = self._patience_seconds if self._known else max(self._patience_seconds, _BEGIN_SECONDS)
+        if self._stop is None and idle > patience:
             self._stop = f"nothing was sent: {problem}"
         if self._stop is not None:
             self.stopped, self.name = self._stop, "ending"

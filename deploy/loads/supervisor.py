@@ -38,6 +38,7 @@ class _Generator:
     frames: Frames = field(default_factory=Frames)
     stand: dict[str, Any] = field(default_factory=dict)
     open: bool = True
+    killed: bool = False
     heard_at: float = 0.0
 
     def stands(self, now: float, *, silent: bool) -> dict[str, Any]:
@@ -152,7 +153,8 @@ class Run:
 
     def _kill(self) -> None:
         for generator in self._generators:
-            if generator.open and generator.process.poll() is None:
+            if generator.open and not generator.killed:
+                generator.killed = True
                 self._problems.append(
                     f"generator {generator.number} did not end within {_END_SECONDS:g} s and was killed: what"
                     " it had not told yet is not known"

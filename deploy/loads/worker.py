@@ -9,10 +9,12 @@ frames.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
 import select
+import signal
 import sys
 import threading
 import time
@@ -180,7 +182,7 @@ def run(number: int) -> None:
     found = tasks(description)
 
     def take(record: bytes, key: str) -> None:
-        with lock:
+        with lock, contextlib.suppress(BrokenPipeError):  # where the parent is gone, its orders end, too
             frames.write_record(out, key, record)
             out.flush()
 
@@ -189,7 +191,7 @@ def run(number: int) -> None:
 
     def tell() -> None:
         stand = generator.stand()
-        with lock:
+        with lock, contextlib.suppress(BrokenPipeError):
             frames.write_stand(out, stand)
             out.flush()
 
@@ -237,4 +239,5 @@ def _obey(generator: Generator, orders: list[Any]) -> bool:
 
 if __name__ == "__main__":
     setup("warning")
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, too, which ends this in order
     run(int(sys.argv[1]))

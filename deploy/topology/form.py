@@ -173,7 +173,7 @@ class Broker(_Element):
     host: Host | None = None
     port: Port | None = None
     queues: Addresses = ()
-    stomp: bool = False  # spoken at the same port
+    stomp: bool = False  # spoken beside AMQP, at the same port
     settings: Settings = {}  # elements of `core` in broker.xml
     address_settings: Settings = {}  # of the addresses of probes, inflight.#
     tls: Name | None = None

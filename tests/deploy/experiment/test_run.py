@@ -127,6 +127,11 @@ def test_a_killed_experiment_is_resumed(tmp_path: Path) -> None:
         assert all(one["held"] for one in summary["held"])
         # Every message of the half second without B was late by that, and none was lost.
         assert summary["figures"]["all"]["max_ns"] > 300_000_000
+    # As README reads them.
+    table = pd.json_normalize(json.loads((results / "summary.json").read_text())["runs"])
+    assert sorted(table["levels.load.size"]) == ["100B", "1kB"]
+    files = {f.parent.name: pd.read_parquet(f) for f in results.glob("runs/*/windows.parquet")}
+    assert set(pd.concat(files, names=["run"]).index.get_level_values("run")) == {"0001", "0002"}
     run = results / "runs" / "0002"
     names = {"windows", "router", "events", "memory"}
     assert {file.stem for file in run.glob("*.parquet")} == names
@@ -220,3 +225,19 @@ def test_another_load_begins_anew_with_each_value(tmp_path: Path) -> None:
     ends = windows.window_start_ns + windows.window_ns
     inside = [(windows.window_start_ns >= start) & (ends <= end) for start, end in spans]
     assert windows[inside[0] | inside[1]].sent.sum() == summary["figures"]["all"]["sent"]
+
+
+def test_a_load_that_is_gone_ends_the_run_without_figures(tmp_path: Path) -> None:
+    """What nobody counted cannot be judged: status 2, the reason, and the way to go on."""
+    plan, results = written(tmp_path, PLAN.replace("load.size: [100B, 1kB]", "load.size: [100B]"))
+    first = Command(results, "run", str(plan), "--out", str(results))
+    first.wait_told("measuring, 4 s")
+    (pid,) = [pid for pid in left(results) if b"stream_worker" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    os.kill(pid, signal.SIGKILL)
+    assert first.ended() == 2
+    assert "run 1: load-1 " in first.told
+    assert f"inflight experiment resume {results}" in first.told
+    assert not left(results)
+    assert not (results / "runs" / "0001").exists()
+    assert Command(results, "resume", str(results)).ended() == 0
+    assert len(summaries(results)) == 1

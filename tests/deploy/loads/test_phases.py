@@ -108,8 +108,19 @@ def test_a_peer_that_is_not_there_is_told() -> None:
 def test_a_generator_that_says_nothing_is_told() -> None:
     run = phases()
     run.step(0, [{}])
-    assert run.step(PATIENCE + 1, [{}]) == [("end",)]
+    assert run.step(PATIENCE + 1, [{}]) == []
+    assert run.step(61, [{}]) == [("end",)]
     assert run.stopped == "nothing was sent: no generator answers"
+
+
+def test_the_patience_with_peers_begins_when_generators_are_there() -> None:
+    """Generators may take a minute to come up on a busy machine."""
+    run = phases()
+    run.step(0, [{}, stand(not_ready="no link")])
+    assert run.step(50, [stand(not_ready="no link"), stand()]) == []
+    assert run.step(50 + PATIENCE, [stand(not_ready="no link"), stand()]) == []
+    assert run.step(51 + PATIENCE, [stand(not_ready="no link"), stand()]) == [("end",)]
+    assert run.stopped == "nothing was sent: no link"
 
 
 def test_who_is_told_to_stop_waits_for_what_is_on_its_way() -> None:

@@ -61,9 +61,10 @@ def _of_parts(name: str, end: Any, endpoints: Json) -> Any:
     brokers = end["stomp"] if isinstance(end["stomp"], list) else [end["stomp"]]
     for broker in brokers:
         if endpoints and broker not in endpoints:
-            raise ValueError(f"endpoints.{name}: the network has no {broker!r}")
-    urls = [endpoints[broker]["url"] if endpoints else _NOWHERE for broker in brokers]
-    return {**{key: value for key, value in end.items() if key != "stomp"}, "url": [_stomp(x) for x in urls]}
+            raise ValueError(f"endpoints.{name}: {unknown_name('broker', broker, endpoints)}")
+    urls = [_stomp(endpoints[broker]["url"] if endpoints else _NOWHERE) for broker in brokers]
+    more = {key: value for key, value in end.items() if key != "stomp"}
+    return {**more, "url": urls if len(urls) > 1 else urls[0]}
 
 
 def _stomp(url: str) -> str:
@@ -97,9 +98,6 @@ class Others:
                 "`steps`, `ramp` and `search` of load.rate are for streams; name another setting"
             )
         ends = base.get("endpoints", {})
-        for name, end in (load.get("endpoints") or {}).items():
-            if (broker := end.get("stomp")) is not None and broker not in ends:
-                raise ValueError(f"endpoints.{name}: " + unknown_name("broker", broker, ends))
         try:
             Description.model_validate(description(load, ends, _SECOND_NS))
         except ValidationError as error:

@@ -58,8 +58,8 @@ def command(
     only its name, how often it is repeated, its bounds and the routers' program may differ, and the level of
     a --factor.
 
-    A baseline was measured at another time, when the machine may have been faster or slower: it counts only
-    if a calibration load, run beside each side, was as fast both times. Surer is --run, or a --factor of one
+    What was measured at another time, when the machine may have been faster or slower, counts only if a
+    calibration load, run beside each side, was as fast both times. Surer is --run, or a --factor of one
     plan: then A and B are measured by turns. Of eight repetitions or more --run compares pairs.
 
     Example: inflight compare baseline:main results/pr-17 --calibration results/calibration --markdown

@@ -14,7 +14,9 @@ from streaming.analysis.verdicts import Calibration, FigureVerdict, Verdict
 
 SEED: Final = 1
 _OF_A_MACHINE: Final = tuple(figure for figure in FIGURES if figure.name != "loss")
-_BY_TURNS: Final = "A and B were not run by turns: a slow hour of the machine counts as theirs"
+_BY_TURNS: Final = (
+    "A and B were not run by turns, and no calibration says that the machine was as fast beside both"
+)
 
 
 def verdict(
@@ -35,10 +37,10 @@ def verdict(
     because, after = missing, []
     if calibration is not None and not calibration.agrees:
         word, because = "unclear", calibration.why
-    elif not missing:
-        after = needs(figures) if word == "unclear" else []
-        if calibration is None and not are_interleaved(*sides):
-            after.append(_BY_TURNS)
+    elif not missing and calibration is None and not are_interleaved(*sides):
+        word, because = "unclear", _BY_TURNS
+    elif not missing and word == "unclear":
+        after = needs(figures)
     return Verdict(
         word=word,
         why=sentence(word, [] if missing else figures, because, after),

@@ -64,7 +64,12 @@ def _measured(module: str, words: tuple[str, ...], seconds: float, size_bytes: i
         command = [sys.executable, "-m", module, *arguments]
         try:
             done = subprocess.run(
-                command, capture_output=True, timeout=seconds + _END_SECONDS, check=True, text=True
+                command,
+                capture_output=True,
+                timeout=seconds + _END_SECONDS,
+                check=True,
+                text=True,
+                start_new_session=True,  # Ctrl-C is for who asked; it is over in seconds
             )
         except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
             said = str(error.stderr or "").strip().rpartition("\n")[2]
@@ -76,7 +81,7 @@ def _measured(module: str, words: tuple[str, ...], seconds: float, size_bytes: i
 @contextmanager
 def _sink() -> Iterator[int]:
     command = [sys.executable, "-m", "deploy.loads.bare", "sink"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
         try:
             assert process.stdout is not None  # noqa: S101 -- for mypy
             line = process.stdout.readline()

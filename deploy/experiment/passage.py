@@ -90,14 +90,15 @@ class Passage:
         return self._wait(lambda: time.time_ns() >= from_ns + length_ns)
 
     def _wait(self, over: Callable[[], bool]) -> str | None:
-        """Return when it is over, or the reason why a stop rule ends it."""
-        while not over():
+        """Return when it is over, or why a stop rule ends it; one looks however soon it is over."""
+        while True:
             self._supervisor.give_up_if_asked()
             if (why := self._watch.look()) is not None:
                 return why
+            if over():
+                return None
             self._beat()
             time.sleep(_LOOK_SECONDS)
-        return None
 
 
 def up(time_ns: int, length_ns: int) -> int:

@@ -61,7 +61,7 @@ _MAY_IMPORT = {
     "deploy/live_check": "errors logs",
     "deploy/status": "errors options",
     "deploy/trace": "",
-    "deploy/loads": "errors extra logs signals",
+    "deploy/loads": "errors extra logs ping signals",
     "deploy/report": "errors marks",
     "deploy/why": "errors",
     "deploy/results": "errors",

@@ -16,7 +16,7 @@ from collectors.config.model import Config
 from deploy.embedded.supervise.supervisor import Supervisor
 
 Json = dict[str, Any]
-Figures = Mapping[str, Mapping[str, Any]]  # by path, and `all`: as deploy/experiment/figures.py makes them
+Figures = Mapping[str, Mapping[str, Any]]  # by path, and `all`: as deploy/loads/figures.py makes them
 
 
 @dataclass(frozen=True)

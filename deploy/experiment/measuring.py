@@ -21,10 +21,11 @@ from collectors.contract.topics import BROKER, ROUTER, Topic
 from collectors.contract.window_rows import WindowRow
 from collectors.process.worker import Worker, joined
 from collectors.runner import CollectorRunner
-from deploy.experiment import figures, tables
+from deploy.experiment import tables
 from deploy.experiment.jitter import Arrivals
 from deploy.experiment.waiting import Waiting
 from deploy.experiment.windows import Decided, Spans, Windows
+from deploy.loads import figures
 from deploy.ping.files import write_hdr_log
 from deploy.ping.rates import Rates
 from streaming.accounting import Accountant

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from collectors.config import units
+from deploy.loads.figures import ALL
 
-ALL: Final = "all"
 _FORM: Final = re.compile(
     r"(?:(?P<path>.+):\s+)?(?P<figure>[a-z][a-z0-9.]*)\s*(?P<is>[<>]=?)\s*(?P<value>.+)"
 )

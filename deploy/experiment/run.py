@@ -21,7 +21,6 @@ from deploy.experiment.jitter import Arrivals
 from deploy.experiment.load import Figures, Json, Order, Step
 from deploy.experiment.measuring import Measuring
 from deploy.experiment.memory import Memory
-from deploy.experiment.must import ALL
 from deploy.experiment.network import RunningNetwork
 from deploy.experiment.order import Run
 from deploy.experiment.passage import Passage, Passed
@@ -30,6 +29,7 @@ from deploy.experiment.progress import Progress
 from deploy.experiment.search import Searched, search
 from deploy.experiment.setup import Setup
 from deploy.experiment.watch import Watch
+from deploy.loads.figures import ALL
 
 _AT_CEILING: Final = 0.95  # of what the load's processes could do by themselves
 

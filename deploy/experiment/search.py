@@ -11,8 +11,8 @@ from deploy.errors import Problem
 from deploy.experiment import form
 from deploy.experiment.load import Step
 from deploy.experiment.measuring import Measuring
-from deploy.experiment.must import ALL
 from deploy.experiment.passage import Passed
+from deploy.loads.figures import ALL
 
 
 class PassOnce(Protocol):

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from deploy.experiment import words
 from deploy.experiment.form import Tier
-from deploy.experiment.must import ALL
+from deploy.loads.figures import ALL
 from streaming.analysis import tiers
 from streaming.analysis.tiers import Part
 

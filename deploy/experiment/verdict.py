@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from deploy.experiment import jitter, words
-from deploy.experiment.must import ALL
+from deploy.loads.figures import ALL
 from deploy.ping.figures import milliseconds
 
 Summary = Mapping[str, Any]

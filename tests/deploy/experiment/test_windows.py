@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from made_rows import LENGTH, SECOND, START, window
 
 from collectors.contract.window_rows import encode
-from deploy.experiment import figures
 from deploy.experiment.windows import Decided, Windows
+from deploy.loads import figures
 
 latencies = st.lists(st.integers(1_000, 3_000_000_000), max_size=60)
 
